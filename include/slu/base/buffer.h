@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A growing run of bytes, always with a NUL after the last one (not counted in `size`).
  * Zero-initialised is empty and valid. Growth that fails aborts (memory.h). */
 #ifndef SLU_BASE_BUFFER_H

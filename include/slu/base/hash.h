@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hashes that only tell bytes apart (nothing here is for security). */
 #ifndef SLU_BASE_HASH_H
 #define SLU_BASE_HASH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One line per decision and per outcome: `event=plan id=sb-1 action=create reason="…"`, or the
  * same as a JSON object. ERROR: a person must act. WARN: went on regardless. INFO: a life changed.
  * DEBUG: the rest. Events and keys are literals in snake_case; values are quoted and cut at 1 KiB.

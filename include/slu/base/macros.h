@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The few macros that every file may use. */
 #ifndef SLU_BASE_MACROS_H
 #define SLU_BASE_MACROS_H

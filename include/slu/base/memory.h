@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Heap memory that is there or ends the process (style.md 5.4): a small allocation that fails
  * aborts; Kafka delivers again and the restart path is tested every day. Sizes that come from
  * outside are bounded before they reach these functions. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A seeded generator (splitmix64): the same seed gives the same numbers on every machine. */
 #ifndef SLU_BASE_RANDOM_H
 #define SLU_BASE_RANDOM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings by table: one row each, used for flags, environment, the --config file, --help, bounds
  * and the README table (tests/unit/base/test_settings.c and tests/tidy compare them).
  * Precedence: flag > SLU_… variable > file > default. Unknown flags, unknown SLU_… variables and

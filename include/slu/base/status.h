@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What happened and why: the one error convention of every layer.
  *
  * `enum slu_status` says what the caller should do next, `struct slu_error` says why. Library code

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The engine of one shard: facts in, effects out (design.md §2, §7).
  *
  * It holds every resource of the shard, judges desired records in log order, plans what is due, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls and facts: what the engine asks of a provider, and what an answer taught it. Data only; the
  * engine makes calls and reads facts, lib/provider translates both, the shell carries them. */
 #ifndef SLU_MODEL_CALL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The contract's error codes and the refusal of a document (behaviour.md §8, contract-map §2.12). */
 #ifndef SLU_MODEL_CODE_H
 #define SLU_MODEL_CODE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A desired document: the envelope of contract-map §3.0 around a decoded spec. */
 #ifndef SLU_MODEL_DOCUMENT_H
 #define SLU_MODEL_DOCUMENT_H

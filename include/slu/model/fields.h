@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Strict decoding by table (contract-map §3). One table per object; a table row carries everything
  * the contract says of a field: type, default, bounds, members, and whether a later generation may
  * change it. The same rows decode, put in defaults, order the output, check changes and are

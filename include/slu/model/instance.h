@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Configured provider instances: the members of the settings' object `providers`. */
 #ifndef SLU_MODEL_INSTANCE_H
 #define SLU_MODEL_INSTANCE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Resource keys: `<kind>/[<root id>/]<id>` (contract-map §3.0), and the shard they belong to. */
 #ifndef SLU_MODEL_KEY_H
 #define SLU_MODEL_KEY_H

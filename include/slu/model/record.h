@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records of the log: what is read from it, and what one transaction writes to it. */
 #ifndef SLU_MODEL_RECORD_H
 #define SLU_MODEL_RECORD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The nouns of a sandbox: what is wished, what was seen, what can be done. */
 #ifndef SLU_MODEL_SANDBOX_H
 #define SLU_MODEL_SANDBOX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The record of `sluice.shards` (design.md §3): who leads a shard, and how far it was admitted. */
 #ifndef SLU_MODEL_SHARD_RECORD_H
 #define SLU_MODEL_SHARD_RECORD_H

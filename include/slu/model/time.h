@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* RFC 3339 text of Unix milliseconds, UTC: `2026-11-30T02:45:12.000Z` (contract-map N7). */
 #ifndef SLU_MODEL_TIME_H
 #define SLU_MODEL_TIME_H

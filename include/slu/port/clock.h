@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Clocks. Deadlines use CLOCK_BOOTTIME (counts suspend, never jumps); the wall clock is only
  * printed (design.md §7). */
 #ifndef SLU_PORT_CLOCK_H

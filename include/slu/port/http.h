@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an HTTP exchange is to the providers (who write requests and read answers) and to the shell
  * (who sends them). Nothing here does I/O. */
 #ifndef SLU_PORT_HTTP_H

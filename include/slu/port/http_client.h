@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sending HTTP requests. lib/adapter/http_curl.c does it with curl_multi on the loop; one queue per
  * provider instance does the admission, so that a time-out never counts waiting, and "never sent"
  * is told from "maybe executed" (reliability.md §4.2, F8). Nothing is repeated blindly. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The log as the shell needs it: candidacy, claims, transactions, input. lib/adapter/shards_kafka.c
  * talks to Kafka; tests/support/fake_shards.c is the fake. One contract suite runs on both
  * (tests/contract/shards_contract.c).

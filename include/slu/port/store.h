@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The store: observations and views (design.md §8). Nothing is ever decided from it.
  * lib/adapter/store_redis.c talks to Redis on the loop's thread; tests/support/fake_store.c is the
  * fake; tests/contract/store_contract.c runs on both. Every callback runs on the loop's thread,

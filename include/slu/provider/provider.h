@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Providers translate, and never talk: two pure functions and flags (design.md §10). The HTTP
  * client sends what `request` wrote and hands the answer to `response`. A call may take several
  * exchanges (a token first, then the command): `response` says so with SLU_MORE. */
