@@ -21,7 +21,7 @@ Usage: compose/kafka.sh <command> [<state folder>]
 
 A broker started again in the same state folder has the same address and data.
 
-Variables: SLU_CACHE  where the jars are kept (default: .cache in the checkout)
+Variables: SLUICE_CACHE  where the jars are kept (default: .cache in the checkout)
            KAFKA_HEAP the Java heap (default 256m)
 END
 }
@@ -30,7 +30,7 @@ END
 jars_folder() {
     local version
     version=$(sed -n 's|.*<kafka.version>\(.*\)</kafka.version>.*|\1|p' "$here/pom.xml")
-    printf '%s\n' "${SLU_CACHE:-$here/../.cache}/kafka-$version"
+    printf '%s\n' "${SLUICE_CACHE:-$here/../.cache}/kafka-$version"
 }
 
 # Several tests may ask at the same moment: one fetches, the others wait; and a fetch that was broken
