@@ -49,6 +49,9 @@ enum slu_status slu_settings_load(const struct slu_setting *rows,
                                   void *ret_config,
                                   struct slu_error *reterr);
 
+/* Whether some row has this file member: the caller refuses the others. */
+bool slu_settings_has_member(const struct slu_setting *rows, size_t row_count, const char *member);
+
 /* The text of one flag found in argv, without loading anything: for --config, read first. */
 const char *slu_settings_peek(int argc, char **argv, char **environment, const char *name);
 
