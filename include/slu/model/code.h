@@ -42,7 +42,8 @@ struct slu_refusal {
     char message[SLU_REFUSAL_MESSAGE_MAX + 1];
 };
 
-/* Fills `ret` and returns false, so that a refusal is one line. `path` may be NULL. */
+/* Fills `ret` and returns false, so that a refusal is one line. `path` may be NULL or "". The message
+ * begins with "<path>: "; `format` goes on from there. */
 bool slu_refuse(struct slu_refusal *ret, enum slu_code code, const char *path, const char *format, ...)
     SLU_PRINTF(4, 5);
 
