@@ -136,6 +136,28 @@ test_todo() {
     expect check_todo.sh '^lib/base/hash.c:1: a mark without'
 }
 
+# shellcheck disable=SC2016 # The backquotes are Markdown.
+test_settings() {
+    make_tree
+    plant build/sluice-host '#!/bin/sh' "cat <<'END'" 'Usage: sluice-host' \
+        '  --listen TEXT        Where to listen. (default 127.0.0.1:1; SLU_LISTEN)' \
+        '  --count NUMBER       How many (of what | is). (default 3; 1…9; SLU_COUNT)' \
+        '  --quiet              Says nothing. (SLU_QUIET)' 'END'
+    chmod +x build/sluice-host
+    plant README.md '# Sluice' '<!-- settings: sluice-host -->' '| setting | default | bounds | what |' \
+        '|---|---|---|---|' '| `--listen TEXT` | `127.0.0.1:1` |  | Where to listen. |' \
+        '| `--count NUMBER` | `3` | 1…9 | How many (of what \| is). |' \
+        '| `--quiet` |  |  | Says nothing. |' '<!-- end of settings -->' 'The end.'
+    accept check_settings.sh build
+    sed -i 's/1…9/1…8/' README.md
+    expect check_settings.sh '^README.md: the settings of sluice-host differ' build
+    accept check_settings.sh build --write
+    accept check_settings.sh build
+    sed -i '/--quiet/d' README.md
+    expect check_settings.sh '^README.md: the settings of sluice-host differ' build
+    grep -q '^The end.$' README.md || failures=$((failures + 1))
+}
+
 for check in "$here"/check_*.sh; do
     name=$(basename "$check" .sh)
     if ! declare -F "test_${name#check_}" >/dev/null; then
