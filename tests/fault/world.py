@@ -95,11 +95,60 @@ class Record:
         self.value = None if self.raw is None else json.loads(self.raw)
 
 
+class Topic:
+    """All records of a topic since its beginning, committed ones only, read on as they come."""
+
+    def __init__(self, brokers, name):
+        self.name = name
+        self.records = []
+        self.consumer = Consumer(
+            {
+                "bootstrap.servers": brokers,
+                "group.id": "fault-tests",
+                "enable.auto.commit": False,
+                "isolation.level": "read_committed",
+                "enable.partition.eof": True,
+                "fetch.wait.max.ms": 10,
+                "log_level": 2,
+            }
+        )
+        partitions = self.consumer.list_topics(name, 10).topics[name].partitions
+        self.reached = {partition: 0 for partition in partitions}
+        self.consumer.assign([TopicPartition(name, p, OFFSET_BEGINNING) for p in partitions])
+
+    def read(self):
+        """Up to each partition's end as it is now: what was committed before the call is in it."""
+        ends = {p: self._committed_end(p) for p in self.reached}
+        deadline = time.monotonic() + 30
+        while any(self.reached[p] < end for p, end in ends.items()):
+            if time.monotonic() > deadline:
+                raise Timeout(f"{self.name} is at {self.reached} after 30 s, not at {ends}")
+            message = self.consumer.poll(0.1)
+            if message is not None:
+                self._take(message)
+        return self.records
+
+    def _committed_end(self, partition):
+        # A read_committed consumer is told the last stable offset.
+        return self.consumer.get_watermark_offsets(TopicPartition(self.name, partition), 10)[1]
+
+    def _take(self, message):
+        if message.error() is None:
+            self.records.append(Record(message))
+            self.reached[message.partition()] = message.offset() + 1
+        elif message.error().code() == KafkaError._PARTITION_EOF:
+            # Offsets that hold no record (the marks of transactions) count as reached too.
+            self.reached[message.partition()] = message.offset()
+        else:
+            raise RuntimeError(f"reading {self.name}: {message.error()}")
+
+
 class Log:
-    """Reads whole topics, committed records only, and publishes desired documents."""
+    """The topics, read whole, and the producer of desired documents."""
 
     def __init__(self, brokers):
         self.brokers = brokers
+        self.topics = {}
         self.producer = Producer(
             {
                 "bootstrap.servers": brokers,
@@ -110,40 +159,9 @@ class Log:
         )
 
     def read(self, topic):
-        """All that was committed up to now: up to each partition's end as it is at the call."""
-        consumer = Consumer(
-            {
-                "bootstrap.servers": self.brokers,
-                "group.id": "fault-tests",
-                "enable.auto.commit": False,
-                "isolation.level": "read_committed",
-                "enable.partition.eof": True,
-                "log_level": 2,
-            }
-        )
-        try:
-            partitions = list(consumer.list_topics(topic, 10).topics[topic].partitions)
-            consumer.assign([TopicPartition(topic, p, OFFSET_BEGINNING) for p in partitions])
-            return self._read_to_ends(consumer, topic, set(partitions))
-        finally:
-            consumer.close()
-
-    def _read_to_ends(self, consumer, topic, unfinished):
-        records = []
-        deadline = time.monotonic() + 30
-        while unfinished:
-            message = consumer.poll(1)
-            if time.monotonic() > deadline:
-                raise Timeout(f"the ends of {topic} were not reached within 30 s")
-            if message is None:
-                continue
-            if message.error() is None:
-                records.append(Record(message))
-            elif message.error().code() == KafkaError._PARTITION_EOF:
-                unfinished.discard(message.partition())
-            else:
-                raise RuntimeError(f"reading {topic}: {message.error()}")
-        return records
+        if topic not in self.topics:
+            self.topics[topic] = Topic(self.brokers, topic)
+        return self.topics[topic].read()
 
     def newest(self, topic):
         """The last record of each key; keys whose last record is a tombstone are left out."""
