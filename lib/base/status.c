@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Filling in errors. A message that does not fit is cut; nothing here can fail. */
+/* Filling in errors. A message that does not fit is cut, never inside a character: messages end up
+ * in JSON. Nothing here can fail. */
 #include "slu/base/status.h"
+
+#include "slu/base/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,6 +22,7 @@ slu_fail(struct slu_error *reterr, enum slu_status status, const char *format, .
     va_start(arguments, format);
     vsnprintf(reterr->message, sizeof(reterr->message), format, arguments);
     va_end(arguments);
+    slu_utf8_trim(reterr->message);
     return status;
 }
 
@@ -39,4 +43,5 @@ slu_error_prefix(struct slu_error *error, const char *format, ...)
     const size_t used = written < 0 ? 0 : (size_t) written;
     if (used < sizeof(error->message))
         snprintf(error->message + used, sizeof(error->message) - used, ": %s", before);
+    slu_utf8_trim(error->message);
 }

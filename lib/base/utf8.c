@@ -3,6 +3,7 @@
 #include "slu/base/utf8.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 static bool
 is_continuation(char byte)
@@ -62,6 +63,22 @@ slu_utf8_cut(const char *bytes, size_t size, size_t limit)
     while (length > 0 && is_continuation(bytes[length]))
         length--;
     return length;
+}
+
+void
+slu_utf8_trim(char *text)
+{
+    const size_t size = strlen(text);
+    size_t last = size;
+    while (last > 0 && is_continuation(text[last - 1]))
+        last--;
+    if (last == 0)
+        return;
+
+    last--;
+    const size_t length = slu_utf8_length(text + last, size - last);
+    if (length == 0)
+        text[last] = '\0';
 }
 
 size_t

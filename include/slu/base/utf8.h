@@ -12,6 +12,9 @@ size_t slu_utf8_length(const char *bytes, size_t size);
 /* The longest length ≤ `limit` that cuts no character of valid text in two. */
 size_t slu_utf8_cut(const char *bytes, size_t size, size_t limit);
 
+/* Takes away an incomplete character at the end: what cutting by bytes leaves behind. */
+void slu_utf8_trim(char *text);
+
 /* Characters in valid text. */
 size_t slu_utf8_count(const char *bytes, size_t size);
 

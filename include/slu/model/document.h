@@ -6,16 +6,17 @@
 #include "slu/model/code.h"
 #include "slu/model/key.h"
 
+#include <jansson.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <jansson.h>
 
 enum {
     SLU_DOCUMENT_SIZE_MAX = 512 * 1024,
     SLU_DOCUMENT_DEPTH_MAX = 32,
     SLU_PRINCIPAL_ID_MAX = 256, /* Characters; up to four bytes each. */
+    SLU_EVENT_ID_MAX = 255,     /* Bytes of a CloudEvent's id. */
 };
 
 struct slu_actor {
@@ -30,7 +31,11 @@ struct slu_document {
     int64_t generation;    /* 0: absent. */
     int64_t if_generation; /* −1: absent; 0 is a value. */
     struct slu_actor actor;
-    json_t *spec; /* Decoded, defaults in, members in table order. Owned. */
+    char event_id[SLU_EVENT_ID_MAX + 1]; /* `id` of the CloudEvent in structured mode; else "": in
+                                            binary mode it is the header ce_id. */
+    bool names_provider; /* False: spec.provider is the contract's default, which a deployment may
+                            replace by its own. */
+    json_t *spec;        /* Decoded, defaults in, members in table order. Owned. */
 };
 
 /* Reads one desired record. `key` is the record's own key and must agree with the document. Takes

@@ -22,7 +22,7 @@ enum slu_field_type {
     SLU_FIELD_INT,     /* `min` … `max`, within 0 … 2^53−1; reals and strings refused. */
     SLU_FIELD_BOOL,
     SLU_FIELD_ENUM,    /* One of `names`, NULL-terminated. */
-    SLU_FIELD_OBJECT,  /* By `fields`. */
+    SLU_FIELD_OBJECT,  /* By `fields`; NULL: kept as it is. */
     SLU_FIELD_ARRAY,   /* `min` … `max` members, each as `element`. */
     SLU_FIELD_MAP,     /* Object of text values; `min` … `max` entries; value bounds in `element`. */
     SLU_FIELD_ANY,     /* Any JSON object, at most `max` bytes when written, depth ≤ 16. */
@@ -50,8 +50,10 @@ struct slu_field {
     const struct slu_field *element;
     enum slu_mutability mutability;
     const char *capability;
-    /* More than a row can say (host bits zero, exactly one of …): checks the decoded value. */
+    /* More than a row can say (host bits zero, exactly one of …): checks the decoded value. On the row
+     * that ends a table it checks the whole object. Pure: may be asked twice. */
     bool (*check)(const json_t *value, const char *path, struct slu_refusal *ret);
+    const struct slu_field *key; /* Maps: what a member's name must be; NULL: anything. */
 };
 
 /* Spec table of a served kind; NULL for the others. */
