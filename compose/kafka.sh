@@ -44,7 +44,7 @@ fetch_jars() {
             flock 9
             [[ ! -d $folder ]] || exit 0
             rm -rf "$folder.part"
-            mvn -B -q -ntp -f "$here/pom.xml" dependency:copy-dependencies \
+            mvn -B -q -ntp -Dstyle.color=never -f "$here/pom.xml" dependency:copy-dependencies \
                 -DoutputDirectory="$(realpath -m "$folder.part")" >&2
             mv "$folder.part" "$folder"
         ) 9>"$folder.lock"
