@@ -12,10 +12,11 @@ check_spec(const struct slu_e2b_dialect *dialect, const json_t *spec, struct slu
 {
     static const char *const unsupported[] = {"snapshotId", "templateId"};
     for (size_t i = 0; i < SLU_COUNT(unsupported); i++) {
-        if (json_object_get(spec, unsupported[i]))
+        if (json_object_get(spec, unsupported[i])) {
             return slu_fail(reterr, SLU_INVALID,
                             "spec.%s cannot be created by this version; leave it out",
                             unsupported[i]);
+        }
     }
     if (json_array_size(json_object_get(spec, "mounts")) > 0)
         return slu_fail(reterr, SLU_INVALID, "spec.mounts: this provider has no mounts");
@@ -25,10 +26,11 @@ check_spec(const struct slu_e2b_dialect *dialect, const json_t *spec, struct slu
 
     SLU_AUTO_JSON json_t *create = json_object();
     slu_e2b_egress_create(json_object_get(spec, "egressRules"), create);
-    if (!dialect->egress && json_object_get(create, "network"))
+    if (!dialect->egress && json_object_get(create, "network")) {
         return slu_fail(reterr, SLU_INVALID,
                         "spec.egressRules: this provider can only allow or deny everything: use "
                         "[] or one rule that denies 0.0.0.0/0");
+    }
     return SLU_OK;
 }
 

@@ -23,7 +23,7 @@ slu_e2b_same_id(const char *one, const char *other)
 static bool
 is_shown_life(int life)
 {
-    return life > 0 && life != SLU_LIFE_UNKNOWN && life != SLU_LIFE_ABSENT && life != SLU_LIFE_GONE;
+    return life > SLU_LIFE_UNKNOWN && life != SLU_LIFE_ABSENT && life != SLU_LIFE_GONE;
 }
 
 static enum slu_life
