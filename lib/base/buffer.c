@@ -51,7 +51,23 @@ slu_buffer_puts(struct slu_buffer *buffer, const char *text)
 void
 slu_buffer_putc(struct slu_buffer *buffer, char c)
 {
-    slu_buffer_append(buffer, &c, 1);
+    reserve(buffer, 1);
+    buffer->data[buffer->size++] = c;
+    buffer->data[buffer->size] = '\0';
+}
+
+void
+slu_buffer_int(struct slu_buffer *buffer, int64_t number)
+{
+    char digits[sizeof("-9223372036854775808")];
+    char *at = digits + sizeof(digits);
+    uint64_t left = number < 0 ? -(uint64_t) number : (uint64_t) number;
+    do
+        *--at = (char) ('0' + left % 10);
+    while (left /= 10);
+    if (number < 0)
+        *--at = '-';
+    slu_buffer_append(buffer, at, (size_t) (digits + sizeof(digits) - at));
 }
 
 void

@@ -336,14 +336,89 @@ slu_document_done(struct slu_document *document)
 /* --- canonical bytes
  * ------------------------------------------------------------------------------ */
 
+static void append_json(struct slu_buffer *out, const json_t *value);
+
+// NOLINTNEXTLINE(misc-no-recursion): no deeper than a document.
+static void
+append_object(struct slu_buffer *out, const json_t *object)
+{
+    json_t *lent = slu_json_lend(object);
+    slu_buffer_putc(out, '{');
+    for (void *at = json_object_iter(lent); at;) {
+        const char *name = json_object_iter_key(at);
+        slu_buffer_json_bytes(out, name, json_object_iter_key_len(at));
+        slu_buffer_putc(out, ':');
+        append_json(out, json_object_iter_value(at));
+        at = json_object_iter_next(lent, at);
+        if (at)
+            slu_buffer_putc(out, ',');
+    }
+    slu_buffer_putc(out, '}');
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): no deeper than a document.
+static void
+append_array(struct slu_buffer *out, const json_t *list)
+{
+    slu_buffer_putc(out, '[');
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        if (i > 0)
+            slu_buffer_putc(out, ',');
+        append_json(out, json_array_get(list, i));
+    }
+    slu_buffer_putc(out, ']');
+}
+
+static void
+append_real(struct slu_buffer *out, const json_t *value)
+{
+    char *text = json_dumps(value, JSON_ENCODE_ANY); /* Digits that read back as the same number. */
+    assert(text);
+    slu_buffer_puts(out, text);
+    free(text);
+}
+
+/* As json_dumps would write it, at a fifth of its time: every accepted document passes here. */
+// NOLINTNEXTLINE(misc-no-recursion): no deeper than a document.
+static void
+append_json(struct slu_buffer *out, const json_t *value)
+{
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        append_object(out, value);
+        return;
+    case JSON_ARRAY:
+        append_array(out, value);
+        return;
+    case JSON_STRING:
+        slu_buffer_json_bytes(out, json_string_value(value), json_string_length(value));
+        return;
+    case JSON_INTEGER:
+        slu_buffer_int(out, json_integer_value(value));
+        return;
+    case JSON_REAL:
+        append_real(out, value);
+        return;
+    case JSON_TRUE:
+        slu_buffer_puts(out, "true");
+        return;
+    case JSON_FALSE:
+        slu_buffer_puts(out, "false");
+        return;
+    case JSON_NULL:
+        slu_buffer_puts(out, "null");
+        return;
+    }
+}
+
 char *
 slu_spec_text(const json_t *spec, size_t *ret_size)
 {
-    char *text = json_dumps(spec, JSON_COMPACT);
-    assert(text); /* Decoded, hence valid. */
+    struct slu_buffer text = {0};
+    append_json(&text, spec);
     if (ret_size)
-        *ret_size = strlen(text);
-    return text;
+        *ret_size = text.size;
+    return slu_buffer_take(&text);
 }
 
 json_t *
