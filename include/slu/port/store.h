@@ -48,6 +48,9 @@ enum slu_status slu_store_open(struct uv_loop_s *loop,
 void slu_store_close(struct slu_store *store, void (*closed)(void *context), void *context);
 bool slu_store_up(const struct slu_store *store);
 
+/* Why it is away, for people; "" while it is up. */
+const char *slu_store_trouble(const struct slu_store *store);
+
 /* Applies the status outputs of one committed batch (others are ignored); also for idle batches, so
  * that damage is noticed within seconds. The batch is lent during the call. */
 void slu_store_apply(struct slu_store *store,
@@ -57,7 +60,8 @@ void slu_store_apply(struct slu_store *store,
                      void *context);
 
 /* Writes a whole view beside the old one: begin, put each, finish (which switches the pointer). One
- * at a time per shard; a later begin abandons an earlier one. */
+ * at a time per shard; a later begin abandons an earlier one (its `done`: GAP). Batches applied
+ * between begin and the end follow on the new view, so call finish soon after begin. */
 void slu_store_rewrite_begin(struct slu_store *store, const struct slu_view_head *head);
 void slu_store_rewrite_put(struct slu_store *store,
                            int shard,
