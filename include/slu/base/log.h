@@ -25,7 +25,13 @@ struct slu_log_field {
     int64_t number;
 };
 
-#define SLU_TEXT(key, value) ((struct slu_log_field){(key), (value) ? (value) : "", 0})
+static inline struct slu_log_field
+slu_log_text(const char *key, const char *text)
+{
+    return (struct slu_log_field){.key = key, .text = text ? text : ""};
+}
+
+#define SLU_TEXT(key, value) slu_log_text((key), (value))
 #define SLU_INT(key, value) ((struct slu_log_field){(key), NULL, (int64_t) (value)})
 
 /* To standard error until said otherwise. `program` is printed on each line. */
