@@ -43,8 +43,9 @@ enum slu_shard_event_kind {
     SLU_SHARD_READ_THROUGH,  /* Answer of slu_shards_ask_end: everything up to the end seen after the ask
                               has been handed over in RECORDS before this. */
     SLU_SHARD_OUT_OF_RANGE,  /* The admitted position is outside the log: the shard must stop. */
-    SLU_SHARD_DOWN,          /* No broker answers; `error` tells. Once per outage. */
+    SLU_SHARD_DOWN,          /* No broker answers; `error` tells. Once per outage. `shard` is −1. */
     SLU_SHARD_UP,
+    SLU_SHARD_ALARM, /* A person should look; `error` tells; `shard` is −1 when none is meant. */
 };
 
 struct slu_shard_event {
@@ -65,11 +66,15 @@ struct slu_shard_event {
 enum slu_status
 slu_shards_open(const struct slu_shards_settings *settings, struct slu_shards **ret_shards, struct slu_error *reterr);
 
-/* Leaves the group, waits at most `patience_ms` for open transactions, frees. */
+/* Waits at most `patience_ms` for open transactions, leaves the group, frees. Every event that was
+ * taken has been ended before. */
 void slu_shards_close(struct slu_shards *shards, int64_t patience_ms);
 
 /* Number of shards (partitions of sluice.shards), learnt at open. */
 int slu_shards_count(const struct slu_shards *shards);
+
+/* Partitions of sluice.desired, as seen last: at least the count. Shard p reads p, p + count, … */
+int slu_shards_inputs(const struct slu_shards *shards);
 
 /* Takes the oldest event. False when there is none. The caller ends it with slu_shard_event_done. */
 bool slu_shards_next(struct slu_shards *shards, struct slu_shard_event *ret_event);
