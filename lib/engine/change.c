@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Everything the engine writes: status marks, transition and judgement events, dead letters. One
+ * event per transition and per judgement, in the batch that holds the status they belong to, so that
+ * history has each exactly once (design.md §3). */
+#include "conditions.h"
+#include "internal.h"
+
+#include "slu/base/memory.h"
+#include "slu/model/time.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void
+slu_mark_dirty(struct slu_engine *engine, struct slu_entity *entity)
+{
+    entity->updated_at_ms = engine->now_ms > entity->updated_at_ms ? engine->now_ms
+                                                                   : entity->updated_at_ms;
+    entity->fence_epoch = engine->shard.epoch;
+    slu_conditions_update(entity, entity->updated_at_ms);
+    if (entity->dirty)
+        return;
+    if (engine->dirty_count == engine->dirty_capacity) {
+        engine->dirty_capacity = engine->dirty_capacity ? engine->dirty_capacity * 2 : 64;
+        engine->dirty = slu_realloc(engine->dirty, engine->dirty_capacity * sizeof(struct slu_entity *));
+    }
+    entity->dirty = true;
+    engine->dirty[engine->dirty_count++] = entity;
+}
+
+static void
+put_member(struct slu_buffer *out, const char *name, const char *text)
+{
+    slu_buffer_printf(out, "%s\"%s\":", out->data[out->size - 1] == '{' ? "" : ",", name);
+    slu_buffer_json_string(out, text);
+}
+
+static void
+put_number(struct slu_buffer *out, const char *name, int64_t value)
+{
+    slu_buffer_printf(out, "%s\"%s\":%lld", out->data[out->size - 1] == '{' ? "" : ",", name,
+                      (long long) value);
+}
+
+static void
+put_cause(struct slu_buffer *out, const struct slu_cause *cause)
+{
+    if (cause->actor && cause->actor->kind[0]) {
+        slu_buffer_puts(out, ",\"actor\":{");
+        put_member(out, "kind", cause->actor->kind);
+        put_member(out, "id", cause->actor->id);
+        slu_buffer_putc(out, '}');
+    }
+    slu_buffer_printf(out, ",\"cause\":{\"partition\":%d,\"offset\":%lld}", cause->partition,
+                      (long long) cause->offset);
+}
+
+/* Adds an event record; `data` is taken. */
+static void
+add_event(struct slu_engine *engine,
+          const char *key,
+          const char *key_word,
+          const char *verb,
+          const char *ce_id,
+          const char *traceparent,
+          struct slu_buffer *data)
+{
+    struct slu_output *output = slu_batch_add(engine->batch, SLU_TOPIC_EVENTS, engine->config.shard);
+    char time[SLU_TIME_TEXT_SIZE];
+    slu_time_write(engine->now_ms, time);
+    output->key = slu_strdup(key);
+    output->key_size = strlen(key);
+    output->value_size = data->size;
+    output->value = slu_buffer_take(data);
+    slu_output_header(output, "ce_specversion", "1.0");
+    slu_output_header(output, "ce_id", "%s", ce_id);
+    slu_output_header(output, "ce_source", "/sluice/%s/%d", engine->cluster, engine->config.shard);
+    slu_output_header(output, "ce_type", "dev.sluice.%s.%s", key_word, verb);
+    slu_output_header(output, "ce_time", "%s", time);
+    slu_output_header(output, "ce_subject", "%s", key);
+    slu_output_header(output, "content-type", "application/json");
+    if (traceparent && traceparent[0])
+        slu_output_header(output, "traceparent", "%s", traceparent);
+    engine->batch->bytes += slu_output_size(output);
+}
+
+static void
+add_transition(struct slu_engine *engine,
+               struct slu_entity *entity,
+               enum slu_phase from,
+               const char *verb,
+               const char *reason,
+               const char *message)
+{
+    char uid[SLU_UID_SIZE];
+    char ce_id[SLU_UID_SIZE + 16];
+    slu_entity_uid(entity, uid);
+    snprintf(ce_id, sizeof ce_id, "%s/%u", uid, ++entity->transition);
+
+    struct slu_buffer data = {0};
+    slu_buffer_putc(&data, '{');
+    put_member(&data, "from", slu_phase_names[from]);
+    put_member(&data, "to", slu_phase_names[entity->phase]);
+    put_member(&data, "reason", reason);
+    put_member(&data, "message", message);
+    if (entity->kind == SLU_KIND_SANDBOX)
+        put_number(&data, "incarnation", entity->incarnation);
+    put_number(&data, "generation", entity->generation);
+    if (strcmp(verb, "lost") == 0 || strcmp(verb, "recovered") == 0) {
+        put_member(&data, "lostExternalId", entity->motion->lost_external_id);
+        put_member(&data, "externalId", slu_entity_text(entity, SLU_TEXT_EXTERNAL_ID));
+        slu_buffer_puts(&data, ",\"processStateLost\":true");
+    }
+    slu_buffer_printf(&data, ",\"cause\":{\"partition\":%d,\"offset\":%lld}}", engine->config.shard,
+                      (long long) entity->fence_offset);
+    add_event(engine, slu_entity_text(entity, SLU_TEXT_KEY), slu_kinds[entity->kind].key_word, verb,
+              ce_id, NULL, &data);
+}
+
+void
+slu_emit(struct slu_engine *engine,
+         struct slu_entity *entity,
+         const char *verb,
+         const char *reason,
+         const char *message)
+{
+    add_transition(engine, entity, (enum slu_phase) entity->phase, verb, reason, message);
+    slu_mark_dirty(engine, entity);
+    slu_note_add(engine, &(struct slu_note){.event = "transition",
+                                            .key = slu_entity_text(entity, SLU_TEXT_KEY),
+                                            .action = verb,
+                                            .life = slu_phase_names[entity->phase],
+                                            .reason = reason,
+                                            .message = message,
+                                            .generation = entity->generation,
+                                            .incarnation = entity->incarnation,
+                                            .converged_after_ms = -1});
+}
+
+void
+slu_set_phase(struct slu_engine *engine,
+              struct slu_entity *entity,
+              enum slu_phase phase,
+              const char *verb,
+              const char *reason)
+{
+    const enum slu_phase from = (enum slu_phase) entity->phase;
+    entity->phase = (uint8_t) phase;
+    add_transition(engine, entity, from, verb, reason, "");
+    slu_mark_dirty(engine, entity);
+
+    struct slu_note note = {.event = "transition",
+                            .key = slu_entity_text(entity, SLU_TEXT_KEY),
+                            .action = verb,
+                            .life = slu_phase_names[phase],
+                            .reason = reason,
+                            .generation = entity->generation,
+                            .incarnation = entity->incarnation,
+                            .converged_after_ms = -1};
+    struct slu_motion *motion = entity->motion;
+    if (motion && motion->changed_at_ms && slu_entity_has_converged(entity)) {
+        note.converged_after_ms = engine->now_ms - motion->changed_at_ms;
+        motion->changed_at_ms = 0;
+    }
+    slu_note_add(engine, &note);
+}
+
+static void
+judgement_id(const struct slu_cause *cause, char *ret_id, size_t size)
+{
+    snprintf(ret_id, size, "%d/%lld", cause->partition, (long long) cause->offset);
+}
+
+void
+slu_emit_accepted(struct slu_engine *engine,
+                  const char *key,
+                  enum slu_kind kind,
+                  int64_t generation,
+                  bool repeated,
+                  const struct slu_cause *cause)
+{
+    char ce_id[48];
+    judgement_id(cause, ce_id, sizeof ce_id);
+    struct slu_buffer data = {0};
+    slu_buffer_putc(&data, '{');
+    put_number(&data, "generation", generation);
+    if (repeated)
+        slu_buffer_puts(&data, ",\"repeated\":true");
+    put_cause(&data, cause);
+    slu_buffer_putc(&data, '}');
+    add_event(engine, key, slu_kinds[kind].key_word, "accepted", ce_id, cause->traceparent, &data);
+
+    engine->counters.admitted++;
+    engine->counters.repeated += repeated;
+    if (repeated)
+        return; /* Changed nothing: counted, not told. */
+    slu_note_add(engine, &(struct slu_note){.event = "accepted",
+                                            .key = key,
+                                            .partition = cause->partition,
+                                            .offset = cause->offset,
+                                            .generation = generation,
+                                            .converged_after_ms = -1});
+}
+
+void
+slu_emit_refused(struct slu_engine *engine,
+                 const char *key,
+                 enum slu_kind kind,
+                 const struct slu_refusal *refusal,
+                 const struct slu_cause *cause)
+{
+    char ce_id[48];
+    judgement_id(cause, ce_id, sizeof ce_id);
+    struct slu_buffer data = {0};
+    slu_buffer_putc(&data, '{');
+    put_member(&data, "code", slu_code_names[refusal->code]);
+    put_member(&data, "message", refusal->message);
+    if (refusal->path[0])
+        put_member(&data, "field", refusal->path);
+    put_cause(&data, cause);
+    slu_buffer_putc(&data, '}');
+    add_event(engine, key, slu_kinds[kind].key_word, "refused", ce_id, cause->traceparent, &data);
+
+    engine->counters.refused++;
+    slu_note_add(engine, &(struct slu_note){.event = "refused",
+                                            .key = key,
+                                            .outcome = slu_code_names[refusal->code],
+                                            .message = refusal->message,
+                                            .partition = cause->partition,
+                                            .offset = cause->offset,
+                                            .converged_after_ms = -1,
+                                            .warning = true});
+}
+
+enum { DEAD_LETTER_VALUE_MAX = 64 * 1024 };
+
+void
+slu_dead_letter(struct slu_engine *engine, const struct slu_record *record, const char *reason)
+{
+    struct slu_output *output = slu_batch_add(engine->batch, SLU_TOPIC_DEADLETTER, 0);
+    const size_t size = record->value_size < DEAD_LETTER_VALUE_MAX ? record->value_size
+                                                                   : DEAD_LETTER_VALUE_MAX;
+    const size_t key_size = record->key_size < SLU_KEY_MAX ? record->key_size : SLU_KEY_MAX;
+    if (record->key) {
+        output->key = slu_memdup(record->key, key_size);
+        output->key_size = key_size;
+    }
+    if (record->value) {
+        output->value = slu_memdup(record->value, size);
+        output->value_size = size;
+    }
+    slu_output_header(output, "slu-reason", "%.900s", reason);
+    slu_output_header(output, "slu-origin", "%d/%lld/%lld", record->partition,
+                      (long long) record->offset, (long long) record->timestamp_ms);
+    slu_output_header(output, "slu-size", "%zu", record->value_size);
+    engine->batch->bytes += slu_output_size(output);
+    engine->counters.deadlettered++;
+    slu_note_add(engine, &(struct slu_note){.event = "deadletter",
+                                            .key = "",
+                                            .message = reason,
+                                            .partition = record->partition,
+                                            .offset = record->offset,
+                                            .converged_after_ms = -1,
+                                            .warning = true});
+}
+
+void
+slu_unpark(struct slu_entity *entity)
+{
+    struct slu_motion *motion = entity->motion;
+    if (!motion)
+        return;
+    motion->failures = 0;
+    motion->retry_at_ms = 0;
+    motion->parked_until_ms = 0;
+    motion->parked_reason[0] = 0;
+    motion->message[0] = 0;
+    motion->started_at_ms = 0;
+}
+
+void
+slu_plan_soon(struct slu_engine *engine, struct slu_entity *entity)
+{
+    slu_due_set(&engine->due, entity, engine->now_ms);
+}
+
+void
+slu_observe(struct slu_engine *engine, const struct slu_entity *entity)
+{
+    char *key = slu_strdup(slu_entity_text(entity, SLU_TEXT_KEY));
+    slu_queue_push(&engine->observations, &key, sizeof key);
+}
+
+void
+slu_rest(struct slu_entity *entity)
+{
+    const struct slu_motion *motion = entity->motion;
+    if (!motion || motion->main.action || motion->side.action || motion->look_id ||
+        motion->failures || motion->look_failures || motion->parked_until_ms || motion->redriven ||
+        motion->lost_recorded || motion->recovering || motion->lost_at_ms || motion->changed_at_ms ||
+        motion->init_index || motion->unanswered_until_ms || motion->gone_by_id ||
+        motion->create_spent)
+        return;
+    free(entity->motion);
+    entity->motion = NULL;
+}
+
+static void
+unlink_child(struct slu_entity *child)
+{
+    if (!child->parent)
+        return;
+    struct slu_entity **at = &child->parent->first_child;
+    while (*at != child)
+        at = &(*at)->next_sibling;
+    *at = child->next_sibling;
+    child->parent = NULL;
+}
+
+void
+slu_forget_entity(struct slu_engine *engine, struct slu_entity *entity)
+{
+    for (struct slu_entity *child = entity->first_child; child; child = child->next_sibling)
+        child->parent = NULL;
+    for (size_t i = 0; i < engine->open_capacity; i++) {
+        while (engine->open[i].id && engine->open[i].entity == entity)
+            slu_open_remove(engine, engine->open[i].id);
+    }
+    unlink_child(entity);
+    slu_due_set(&engine->due, entity, INT64_MAX);
+    slu_table_remove(&engine->table, entity);
+    slu_entity_free(entity);
+}
