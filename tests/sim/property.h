@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The properties by name. README.md lists the same rows with the rule each comes from. */
+#ifndef SIM_PROPERTY_H
+#define SIM_PROPERTY_H
+
+enum sim_property {
+    SIM_HOLDS,
+    /* Safety: checked as things happen. */
+    SIM_JUDGED_ONCE,
+    SIM_JUDGED_AS_LOG_ORDER_SAYS,
+    SIM_STATUS_NEVER_GOES_BACK,
+    SIM_EVENTS_WITHOUT_GAPS,
+    SIM_COMMITTED_BEFORE_CALLED,
+    SIM_PROOF_BEFORE_CALLED,
+    SIM_ONE_CREATE_PER_INCARNATION,
+    SIM_WANTED_IS_NEVER_DELETED,
+    SIM_LOST_ONLY_WHEN_GONE,
+    SIM_RENEWAL_BEATS_EXPIRY,
+    SIM_EXPIRY_IS_NOT_EARLY,
+    SIM_IDLE_NEVER_PAUSES_THE_ACTIVE,
+    SIM_FORWARDED_ONCE,
+    SIM_EPOCHS_ARE_OF_ONE_LEADER,
+    SIM_CLAIM_SUCCEEDS,
+    SIM_INIT_IN_ORDER,
+    /* Liveness: owed once the faults are over. */
+    SIM_EVERY_RECORD_IS_JUDGED,
+    SIM_ONE_LIVE_INSTANCE,
+    SIM_CONVERGES,
+    SIM_DELETED_LEAVES_NOTHING,
+    SIM_INIT_COMPLETES,
+    SIM_TOMBSTONED_AFTER_RETENTION,
+    SIM_SILENT_WHEN_DONE,
+    SIM_FEW_PLANS_PER_FACT,
+    SIM_PROPERTY_COUNT,
+};
+
+extern const char *const sim_property_names[SIM_PROPERTY_COUNT];
+
+#endif
