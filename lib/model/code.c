@@ -2,6 +2,8 @@
 /* The words of the error codes, their HTTP status, and how a refusal is put together. */
 #include "slu/model/code.h"
 
+#include "slu/base/utf8.h"
+
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -67,5 +69,6 @@ slu_refuse(struct slu_refusal *ret, enum slu_code code, const char *path, const 
     va_start(arguments, format);
     vsnprintf(ret->message + prefix, sizeof(ret->message) - (size_t) prefix, format, arguments);
     va_end(arguments);
+    slu_utf8_trim(ret->message); /* What is cut stays valid: it goes into events. */
     return false;
 }
