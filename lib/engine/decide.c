@@ -217,9 +217,20 @@ finish_end(struct slu_engine *engine, struct slu_entity *entity)
     slu_rest(entity);
 }
 
+/* Somebody resumed it at the provider: that is use (rule 10). */
+static void
+notice_use(struct slu_engine *engine, struct slu_entity *entity)
+{
+    if (!entity->idle || entity->phase != SLU_PHASE_PAUSED || entity->life != SLU_LIFE_RUNNING)
+        return;
+    entity->idle = false;
+    slu_mark_dirty(engine, entity);
+}
+
 void
 slu_settle(struct slu_engine *engine, struct slu_entity *entity)
 {
+    notice_use(engine, entity);
     const enum slu_goal goal = slu_goal_now(engine, entity);
     const enum slu_life life = (enum slu_life) entity->life;
 
