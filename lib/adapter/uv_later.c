@@ -13,13 +13,24 @@ run_all(struct slu_later *later)
     }
 }
 
+static void
+tell_closed(uv_handle_t *idle)
+{
+    struct slu_later *later = idle->data;
+    later->closed(later->closed_context);
+}
+
 /* An active idle handle keeps the loop from sleeping, so it is one only while calls wait. */
 static void
 take_turn(uv_idle_t *idle)
 {
     struct slu_later *later = idle->data;
-    uv_idle_stop(idle);
     run_all(later);
+    if (!STAILQ_EMPTY(&later->calls))
+        return;
+    uv_idle_stop(idle);
+    if (later->closed)
+        uv_close((uv_handle_t *) idle, tell_closed);
 }
 
 void
@@ -44,20 +55,11 @@ slu_later_add(struct slu_later *later,
         uv_idle_start(&later->idle, take_turn);
 }
 
-static void
-tell_closed(uv_handle_t *idle)
-{
-    struct slu_later *later = idle->data;
-    later->closed(later->closed_context);
-}
-
 void
 slu_later_close(struct slu_later *later, void (*closed)(void *context), void *context)
 {
     later->closed = closed;
     later->closed_context = context;
-    uv_idle_stop(&later->idle);
-    while (!STAILQ_EMPTY(&later->calls))
-        run_all(later);
-    uv_close((uv_handle_t *) &later->idle, tell_closed);
+    if (!uv_is_active((uv_handle_t *) &later->idle))
+        uv_idle_start(&later->idle, take_turn);
 }

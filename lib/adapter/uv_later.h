@@ -30,7 +30,7 @@ void slu_later_add(struct slu_later *later,
                    void (*run)(void *context),
                    void *context);
 
-/* Makes the calls that still wait, now; then `closed`, in a later turn. */
+/* `closed` comes in a later turn, once no call waits any more. */
 void slu_later_close(struct slu_later *later, void (*closed)(void *context), void *context);
 
 #endif
