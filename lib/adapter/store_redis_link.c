@@ -4,6 +4,7 @@
  * comes by: refused, reset, timed out, closed. */
 #include "store_redis_link.h"
 
+#include "slu/adapter/redis_address.h"
 #include "slu/base/memory.h"
 #include "slu/base/random.h"
 

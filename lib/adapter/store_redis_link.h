@@ -57,15 +57,4 @@ bool slu_redis_link_send(struct slu_redis_link *link, const struct slu_redis_com
 /* Bytes sent and not answered yet. */
 size_t slu_redis_link_backlog(const struct slu_redis_link *link);
 
-/* Where a URL points; split out for its unit test. */
-struct slu_redis_address {
-    char host[256];
-    char user[128]; /* "" for the default user. */
-    int port;
-    int database;
-};
-
-enum slu_status
-slu_redis_address_read(const char *url, struct slu_redis_address *ret, struct slu_error *reterr);
-
 #endif

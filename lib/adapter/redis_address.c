@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads redis://[user@]host[:port][/db]. A password has no place in a URL, which shows in process
- * lists and logs: it comes from a file. */
-#include "slu/base/macros.h"
+/* A password has no place in a URL, which shows in process lists and logs: it comes from a file. */
+#include "slu/adapter/redis_address.h"
 #include "store_redis_link.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
