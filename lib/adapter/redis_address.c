@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A password has no place in a URL, which shows in process lists and logs: it comes from a file. */
 #include "slu/adapter/redis_address.h"
-#include "store_redis_link.h"
+
+#include "slu/base/macros.h"
 
 #include <stdbool.h>
 #include <stdio.h>

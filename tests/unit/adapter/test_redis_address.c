@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "../../../lib/adapter/store_redis_link.h"
+#include "slu/adapter/redis_address.h"
 #include "slu/base/macros.h"
 
 #include <setjmp.h>
