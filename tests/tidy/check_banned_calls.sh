@@ -8,8 +8,8 @@ declare -A instead=(
     [strncpy]='snprintf or memcpy' [strncat]='slu_buffer' [stpcpy]='memcpy' [atoi]='strtol with its end checked'
     [atol]='strtol with its end checked' [atoll]='strtoll with its end checked'
     [atof]='strtod with its end checked' [system]='posix_spawn' [popen]='posix_spawn'
-    [gets]='fgets' [strtok]='strchr or strspn' [strtok_r]='strchr or strspn' [tmpnam]='mkstemp'
-    [mktemp]='mkstemp' [rand]='slu_random' [srand]='slu_random' [alloca]='a bounded array'
+    [gets]='fgets' [strtok]='strtok_r' [tmpnam]='mkstemp' [mktemp]='mkstemp' [rand]='slu_random'
+    [srand]='slu_random' [alloca]='a bounded array'
     [getenv]='a row in the settings table' [secure_getenv]='a row in the settings table'
 )
 

@@ -136,6 +136,22 @@ test_todo() {
     expect check_todo.sh '^lib/base/hash.c:1: a mark without'
 }
 
+test_schemas() {
+    make_tree
+    # shellcheck disable=SC2016 # A name of JSON Schema.
+    plant schemas/common.schema.json '{"$defs":{"scope":{}}}'
+    plant schemas/desired.schema.json '{}'
+    plant schemas/shard-record.schema.json '{}'
+    plant schemas/computer-binding.schema.json '{}'
+    plant lib/model/fields.c 'const struct slu_field slu_envelope_fields[] = {' \
+        'const struct slu_field slu_computer_binding_fields[] = {' 'const struct slu_field slu_scope_fields[] = {'
+    accept check_schemas.sh
+    plant schemas/space.schema.json '{}'
+    expect check_schemas.sh '^schemas/space.schema.json: there is no table slu_space_fields'
+    rm schemas/space.schema.json schemas/computer-binding.schema.json
+    expect check_schemas.sh '^lib/model: slu_computer_binding_fields has neither'
+}
+
 # shellcheck disable=SC2016 # The backquotes are Markdown.
 test_settings() {
     make_tree
