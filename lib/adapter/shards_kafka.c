@@ -3,8 +3,6 @@
  *
  * Nothing here blocks but opening and closing. Threads: one elector, one writer for each shard that
  * was ever claimed, one for input, one for questions; they speak to the loop through one queue. */
-#include "slu/port/shards.h"
-
 #include "shards_kafka_elector.h"
 #include "shards_kafka_events.h"
 #include "shards_kafka_input.h"
@@ -13,6 +11,7 @@
 #include "shards_kafka_writer.h"
 #include "slu/base/memory.h"
 #include "slu/port/clock.h"
+#include "slu/port/shards.h"
 #include "topics_kafka.h"
 
 #include <assert.h>
@@ -77,16 +76,19 @@ open_parts(struct slu_shards *shards,
            const struct slu_shards_settings *settings,
            struct slu_error *reterr)
 {
+    struct slu_topics_found topics = {0};
     enum slu_status status = slu_reader_open(&shards->kafka, &shards->reader, reterr);
     if (!status)
-        status = slu_topics_survey(shards->reader, &shards->shard_count, shards->home.cluster,
-                                   reterr);
-    const struct slu_input_settings input = {
-        .kafka = &shards->kafka, .shard_count = shards->shard_count, .events = &shards->events};
+        status = slu_topics_survey(shards->reader, &topics, reterr);
+    const struct slu_input_settings input = {.kafka = &shards->kafka,
+                                             .shard_count = topics.shard_count,
+                                             .partitions = topics.inputs,
+                                             .events = &shards->events};
     if (!status)
         status = slu_input_open(&input, &shards->input, reterr);
     if (status)
         return status;
+    shards->shard_count = topics.shard_count;
 
     const struct slu_elector_settings elector = {
         .kafka = &shards->kafka,
@@ -101,6 +103,7 @@ open_parts(struct slu_shards *shards,
     };
     shards->elector = slu_elector_new(&elector);
     shards->writers = slu_alloc((size_t) shards->shard_count * sizeof(struct slu_writer *));
+    memcpy(shards->home.cluster, topics.cluster, sizeof(shards->home.cluster));
     shards->home.kafka = &shards->kafka;
     shards->home.shard_count = shards->shard_count;
     shards->home.events = &shards->events;

@@ -150,7 +150,8 @@ wait_for_work(struct slu_asker *asker, char *ret_why, size_t size, bool *ret_sus
     struct ask_node *node = NULL;
     pthread_mutex_lock(&asker->lock);
     bool timed_out = false;
-    while (!asker->stopping && !timed_out && (asker->is_down || (!asker->first && !asker->suspected)))
+    while (!asker->stopping && !timed_out &&
+           (asker->is_down || (!asker->first && !asker->suspected)))
         timed_out = pthread_cond_timedwait(&asker->changed, &asker->lock, &until);
     if (!asker->is_down && asker->first) {
         node = asker->first;
@@ -197,6 +198,7 @@ slu_asker_new(const struct slu_asker_settings *settings)
     struct slu_asker *asker = slu_alloc(sizeof(*asker));
     asker->settings = *settings;
     asker->end = &asker->first;
+    atomic_store(&asker->partitions, settings->partitions);
     atomic_store(&asker->up_since_ms, slu_clock_boottime_ms());
     slu_lock_init(&asker->lock, &asker->changed);
     if (slu_thread_start(&asker->thread, "slu-asker", run_asker, asker))

@@ -14,6 +14,7 @@ struct slu_ask {
     int64_t token;
     int64_t life; /* The asker's owner knows it again by this. */
     int count;
+
     struct {
         int partition;
         int64_t end; /* Filled by the asker. */
@@ -23,6 +24,7 @@ struct slu_ask {
 struct slu_asker_settings {
     rd_kafka_t *client; /* Lent, as is the topic: desired. */
     rd_kafka_topic_t *topic;
+    int partitions;            /* Of it, now. */
     struct slu_events *events; /* DOWN and UP. */
 
     /* Asker's thread: the ends are known. */
@@ -35,7 +37,7 @@ struct slu_asker *slu_asker_new(const struct slu_asker_settings *settings);
 /* Any thread; each returns at once. */
 void slu_asker_ask(struct slu_asker *asker, const struct slu_ask *ask);
 void slu_asker_suspect(struct slu_asker *asker, const char *why);
-int slu_asker_partitions(const struct slu_asker *asker); /* 0: not known yet. */
+int slu_asker_partitions(const struct slu_asker *asker);
 
 /* BOOTTIME since when brokers answer; INT64_MAX while none does. */
 int64_t slu_asker_up_since_ms(const struct slu_asker *asker);

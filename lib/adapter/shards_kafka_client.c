@@ -45,8 +45,10 @@ set_property(rd_kafka_conf_t *conf, const char *name, const char *value, struct 
     if (rd_kafka_conf_set(conf, name, value, why, sizeof(why)) == RD_KAFKA_CONF_OK)
         return SLU_OK;
     /* The value may be a password: it is never repeated. */
-    return slu_fail(reterr, SLU_INVALID, "Kafka property \"%s\" was refused: no such property, or "
-                    "a value outside its range; see librdkafka's CONFIGURATION.md", name);
+    return slu_fail(reterr, SLU_INVALID,
+                    "Kafka property \"%s\" was refused: no such property, or "
+                    "a value outside its range; see librdkafka's CONFIGURATION.md",
+                    name);
 }
 
 /* "name=value;…". A value may hold '=' but no ';'. */
@@ -138,16 +140,11 @@ slu_kafka_reading_conf(const struct slu_kafka *kafka,
                        struct slu_error *reterr)
 {
     const struct slu_kafka_property rows[] = {
-        {"enable.auto.commit", "false"},
-        {"enable.auto.offset.store", "false"},
-        {"allow.auto.create.topics", "false"},
-        {"isolation.level", "read_committed"},
-        {"enable.partition.eof", "true"},
-        {"auto.offset.reset", "error"},
-        {"fetch.wait.max.ms", fetch_wait_ms},
-        {"fetch.error.backoff.ms", "50"},
-        {"fetch.message.max.bytes", "4194304"},
-        {"queued.max.messages.kbytes", "16384"},
+        {"enable.auto.commit", "false"},        {"enable.auto.offset.store", "false"},
+        {"allow.auto.create.topics", "false"},  {"isolation.level", "read_committed"},
+        {"enable.partition.eof", "true"},       {"auto.offset.reset", "error"},
+        {"fetch.wait.max.ms", fetch_wait_ms},   {"fetch.error.backoff.ms", "50"},
+        {"fetch.message.max.bytes", "4194304"}, {"queued.max.messages.kbytes", "16384"},
     };
     return slu_kafka_conf_new(kafka, rows, SLU_COUNT(rows), reterr);
 }

@@ -29,15 +29,15 @@ struct slu_kafka_property {
     const char *value;
 };
 
-/* Properties in rising strength: the house's, the operator's, `rows` (what correctness rests on). */
+/* Properties in rising strength: the house's, the operator's, `rows` (what correctness rests on).
+ */
 rd_kafka_conf_t *slu_kafka_conf_new(const struct slu_kafka *kafka,
                                     const struct slu_kafka_property *rows,
                                     size_t row_count,
                                     struct slu_error *reterr);
 
 /* Takes `conf`, also when it fails. NULL on failure. */
-rd_kafka_t *
-slu_kafka_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, struct slu_error *reterr);
+rd_kafka_t *slu_kafka_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, struct slu_error *reterr);
 
 /* A plain consumer: no group, committed records only, ends are reported, a position outside the log
  * is an error. */

@@ -354,8 +354,7 @@ static void
 serve_confirms(struct slu_elector *elector)
 {
     struct request *requests = take_requests(elector);
-    const bool is_due =
-        elector->unconfirmed && slu_clock_boottime_ms() >= elector->confirm_at_ms;
+    const bool is_due = elector->unconfirmed && slu_clock_boottime_ms() >= elector->confirm_at_ms;
     if (!requests && !is_due)
         return;
 
@@ -364,8 +363,7 @@ serve_confirms(struct slu_elector *elector)
         answer_all(elector, requests, true, &error);
         return;
     }
-    SLU_AUTO_FREE bool *wanted =
-        slu_alloc((size_t) elector->settings.shard_count * sizeof(bool));
+    SLU_AUTO_FREE bool *wanted = slu_alloc((size_t) elector->settings.shard_count * sizeof(bool));
     for (const struct request *each = requests; each; each = each->next)
         wanted[each->shard] = elector->assigned[each->shard];
 

@@ -22,7 +22,12 @@ enum {
     NAP_MS = 500,
 };
 
-enum command_kind { COMMAND_READ, COMMAND_PAUSE, COMMAND_RELEASE, COMMAND_ENDS };
+enum command_kind {
+    COMMAND_READ,
+    COMMAND_PAUSE,
+    COMMAND_RELEASE,
+    COMMAND_ENDS
+};
 
 struct command {
     struct command *next;
@@ -63,6 +68,7 @@ struct lane {
         int partition;
         int64_t life;
     } wanted[SLU_ADMITTED_MAX];
+
     int wanted_count;
     int64_t ask_life;
 };
@@ -119,10 +125,11 @@ slu_input_read(struct slu_input *input, int shard, int partition, int64_t offset
         i++;
     if (i == SLU_ADMITTED_MAX) {
         struct slu_shard_event event = {.kind = SLU_SHARD_ALARM, .shard = shard};
-        (void) slu_fail(&event.error, SLU_INVALID,
-                        "shard %d reads %d partitions already; %d is not read: the desired topic has "
-                        "more than %d partitions a shard",
-                        shard, SLU_ADMITTED_MAX, partition, SLU_ADMITTED_MAX);
+        (void) slu_fail(
+            &event.error, SLU_INVALID,
+            "shard %d reads %d partitions already; %d is not read: the desired topic has "
+            "more than %d partitions a shard",
+            shard, SLU_ADMITTED_MAX, partition, SLU_ADMITTED_MAX);
         slu_events_put(input->settings.events, &event);
         return;
     }
@@ -143,8 +150,7 @@ slu_input_read(struct slu_input *input, int shard, int partition, int64_t offset
 void
 slu_input_pause(struct slu_input *input, int shard, bool paused)
 {
-    send_command(input,
-                 &(struct command){.kind = COMMAND_PAUSE, .shard = shard, .paused = paused});
+    send_command(input, &(struct command){.kind = COMMAND_PAUSE, .shard = shard, .paused = paused});
 }
 
 void
@@ -333,11 +339,12 @@ static void
 fall_out_of_range(struct slu_input *input, int shard, struct reading *reading, const char *why)
 {
     struct slu_shard_event event = {.kind = SLU_SHARD_OUT_OF_RANGE, .shard = shard};
-    (void) slu_fail(&event.error, SLU_INVALID,
-                    "%s[%d]: position %lld is outside the log (%s): its records were deleted, or the "
-                    "topic was made anew; after looking: sluice shards reset %d",
-                    rd_kafka_topic_name(input->topic), reading->partition,
-                    (long long) reading->position, why, shard);
+    (void) slu_fail(
+        &event.error, SLU_INVALID,
+        "%s[%d]: position %lld is outside the log (%s): its records were deleted, or the "
+        "topic was made anew; after looking: sluice shards reset %d",
+        rd_kafka_topic_name(input->topic), reading->partition, (long long) reading->position, why,
+        shard);
     event.private = make_parcel(input, shard, reading, 0);
     stop_reading(input, &input->lanes[shard], reading);
     slu_events_put(input->settings.events, &event);
@@ -373,8 +380,7 @@ take_message(struct slu_input *input, int shard, rd_kafka_message_t *message)
 {
     struct lane *lane = &input->lanes[shard];
     struct reading *reading = find_reading(lane, message->partition);
-    if (reading && input->message_count > 0 &&
-        input->messages[0]->partition != message->partition)
+    if (reading && input->message_count > 0 && input->messages[0]->partition != message->partition)
         flush(input, shard, find_reading(lane, input->messages[0]->partition));
 
     if (reading && message->err)
@@ -478,8 +484,7 @@ start_reading(struct slu_input *input, const struct command *command)
     *reading = (struct reading){command->partition, command->offset, command->life};
     if (rd_kafka_consume_start_queue(input->topic, command->partition, command->offset,
                                      lane->queue))
-        fall_out_of_range(input, command->shard, reading,
-                          rd_kafka_err2str(rd_kafka_last_error()));
+        fall_out_of_range(input, command->shard, reading, rd_kafka_err2str(rd_kafka_last_error()));
 }
 
 static void
@@ -603,11 +608,13 @@ open_client(struct slu_input *input, struct slu_error *reterr)
 static enum slu_status
 start_threads(struct slu_input *input, struct slu_error *reterr)
 {
-    input->asker = slu_asker_new(&(struct slu_asker_settings){.client = input->client,
-                                                              .topic = input->topic,
-                                                              .events = input->settings.events,
-                                                              .answer = take_ends,
-                                                              .context = input});
+    input->asker =
+        slu_asker_new(&(struct slu_asker_settings){.client = input->client,
+                                                   .topic = input->topic,
+                                                   .partitions = input->settings.partitions,
+                                                   .events = input->settings.events,
+                                                   .answer = take_ends,
+                                                   .context = input});
     if (input->asker && slu_thread_start(&input->thread, "slu-input", run_input, input))
         return SLU_OK;
     if (input->asker)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Input: one plain consumer that reads desired partitions for shards. Never a member of a group, so a
- * rebalance does not touch it; each partition starts and stops alone, so a change for one shard
+/* Input: one plain consumer that reads desired partitions for shards. Never a member of a group, so
+ * a rebalance does not touch it; each partition starts and stops alone, so a change for one shard
  * neither interrupts nor repeats anything for another. */
 #ifndef SLU_ADAPTER_SHARDS_KAFKA_INPUT_H
 #define SLU_ADAPTER_SHARDS_KAFKA_INPUT_H
@@ -13,6 +13,7 @@ struct slu_input;
 struct slu_input_settings {
     const struct slu_kafka *kafka; /* Lent for the input's life. */
     int shard_count;
+    int partitions; /* Of desired, now. */
     struct slu_events *events;
 };
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One attempt to commit: begin, produce, commit, and what the answers mean.
  *
- * Errors are read in the library's own order: fatal, abortable, retriable, everything else fatal. */
+ * Errors are read in the library's own order: fatal, abortable, retriable, everything else fatal.
+ * The library tries again by itself until the time is up, so "retriable" means that the time is up:
+ * the request may still be on its way and hit a later transaction of the same producer. Such a
+ * producer is not used again. */
 #include "shards_kafka_producer.h"
 
 #include "slu/base/memory.h"
@@ -14,8 +17,8 @@
 enum {
     METADATA_TIMEOUT_MS = 5 * 1000,
     INIT_TIMEOUT_MS = 1000,
-    COMMIT_TIMEOUT_MS = 5 * 1000,
-    COMMIT_TRIES = 2,
+    COMMIT_TIMEOUT_MS = 9 * 1000, /* message.timeout.ms first: a clean abort is better. */
+    ABORT_TIMEOUT_MS = 5 * 1000,
     QUEUE_FULL_WAIT_MS = 10,
     QUEUE_FULL_TRIES = 800, /* 8 s, as message.timeout.ms. */
 };
@@ -24,7 +27,6 @@ struct slu_producer {
     rd_kafka_t *client;
     rd_kafka_topic_t *topics[SLU_TOPIC_COUNT];
     int partitions[SLU_TOPIC_COUNT];
-    bool tainted;
 
     /* The attempt that runs, for the delivery reports. */
     struct slu_attempt *attempt;
@@ -137,12 +139,6 @@ slu_producer_close(struct slu_producer *producer, struct slu_reaper *reaper)
     free(producer);
 }
 
-bool
-slu_producer_is_tainted(const struct slu_producer *producer)
-{
-    return producer->tainted;
-}
-
 static rd_kafka_headers_t *
 make_headers(const struct slu_output *output)
 {
@@ -186,20 +182,14 @@ produce_when_room(struct slu_producer *producer, const struct slu_output *output
     return code;
 }
 
-/* Aborts; what it was is known only when the abort went through. */
+/* What the transaction was is known only when the abort went through. */
 static enum slu_attempt_end
 abort_attempt(struct slu_producer *producer)
 {
-    for (int i = 0; i < COMMIT_TRIES; i++) {
-        rd_kafka_error_t *error = rd_kafka_abort_transaction(producer->client, COMMIT_TIMEOUT_MS);
-        if (!error)
-            return producer->tainted ? SLU_ATTEMPT_UNCLEAR : SLU_ATTEMPT_ABORTED;
-        const bool again = !rd_kafka_error_is_fatal(error) && rd_kafka_error_is_retriable(error);
-        rd_kafka_error_destroy(error);
-        if (!again)
-            break;
-        producer->tainted = true;
-    }
+    rd_kafka_error_t *error = rd_kafka_abort_transaction(producer->client, ABORT_TIMEOUT_MS);
+    if (!error)
+        return SLU_ATTEMPT_ABORTED;
+    rd_kafka_error_destroy(error);
     return SLU_ATTEMPT_UNCLEAR;
 }
 
@@ -217,7 +207,9 @@ refuse(struct slu_producer *producer, const char *topic, struct slu_attempt *att
 }
 
 static enum slu_attempt_end
-produce_all(struct slu_producer *producer, const struct slu_batch *batch, struct slu_attempt *attempt)
+produce_all(struct slu_producer *producer,
+            const struct slu_batch *batch,
+            struct slu_attempt *attempt)
 {
     for (size_t i = 0; i < batch->count; i++) {
         const struct slu_output *output = &batch->outputs[i];
@@ -237,22 +229,16 @@ produce_all(struct slu_producer *producer, const struct slu_batch *batch, struct
 static enum slu_attempt_end
 finish(struct slu_producer *producer, struct slu_attempt *attempt)
 {
-    for (int i = 0; i < COMMIT_TRIES; i++) {
-        rd_kafka_error_t *error = rd_kafka_commit_transaction(producer->client, COMMIT_TIMEOUT_MS);
-        if (!error)
-            return SLU_ATTEMPT_COMMITTED;
-        const bool is_fatal = rd_kafka_error_is_fatal(error);
-        const bool must_abort = !is_fatal && rd_kafka_error_txn_requires_abort(error);
-        const bool again = !is_fatal && !must_abort && rd_kafka_error_is_retriable(error);
-        (void) slu_kafka_fail(&attempt->error, SLU_RETRY, "committing", error);
-        if (must_abort)
-            return producer->refused ? refuse(producer, producer->refused, attempt)
-                                     : abort_attempt(producer);
-        if (!again)
-            break;
-        producer->tainted = true; /* The request may be on its way for longer than we wait. */
-    }
-    return SLU_ATTEMPT_UNCLEAR;
+    rd_kafka_error_t *error = rd_kafka_commit_transaction(producer->client, COMMIT_TIMEOUT_MS);
+    if (!error)
+        return SLU_ATTEMPT_COMMITTED;
+    const bool must_abort =
+        !rd_kafka_error_is_fatal(error) && rd_kafka_error_txn_requires_abort(error);
+    (void) slu_kafka_fail(&attempt->error, SLU_RETRY, "committing", error);
+    if (!must_abort)
+        return SLU_ATTEMPT_UNCLEAR;
+    return producer->refused ? refuse(producer, producer->refused, attempt)
+                             : abort_attempt(producer);
 }
 
 enum slu_attempt_end

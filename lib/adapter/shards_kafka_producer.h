@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The transactional producer of one shard: its transactional id is the shard's fence. Knows how one
- * attempt to commit ended, and nothing of what to do then (shards_kafka_writer.c does). One thread. */
+ * attempt to commit ended, and nothing of what to do then (shards_kafka_writer.c does). One thread.
+ */
 #ifndef SLU_ADAPTER_SHARDS_KAFKA_PRODUCER_H
 #define SLU_ADAPTER_SHARDS_KAFKA_PRODUCER_H
 
@@ -29,7 +30,8 @@ enum slu_attempt_end {
     SLU_ATTEMPT_COMMITTED,
     SLU_ATTEMPT_ABORTED, /* Not committed, for certain. The same producer may try again. */
     SLU_ATTEMPT_UNCLEAR, /* Fenced, or unknown. This producer can do nothing more. */
-    SLU_ATTEMPT_REFUSED, /* Not committed, and these bytes never will be: `error` names the output. */
+    SLU_ATTEMPT_REFUSED, /* Not committed, and these bytes never will be: `error` names the output.
+                          */
 };
 
 struct slu_attempt {
@@ -44,9 +46,5 @@ struct slu_attempt {
 enum slu_attempt_end slu_producer_commit(struct slu_producer *producer,
                                          const struct slu_batch *batch,
                                          struct slu_attempt *ret_attempt);
-
-/* A call ended late although it succeeded in the end: a delayed request of this producer may still
- * hit a later transaction, so it must not begin one. */
-bool slu_producer_is_tainted(const struct slu_producer *producer);
 
 #endif

@@ -83,8 +83,8 @@ slu_reader_partitions(struct slu_reader *reader,
         metadata->topics[0].err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
         status = slu_fail(reterr, SLU_NOT_FOUND, "topic %s does not exist", name_of(reader, topic));
     else if (metadata->topics[0].err)
-        status = slu_kafka_fail_code(reterr, SLU_RETRY, name_of(reader, topic),
-                                     metadata->topics[0].err);
+        status =
+            slu_kafka_fail_code(reterr, SLU_RETRY, name_of(reader, topic), metadata->topics[0].err);
     else
         *ret_count = metadata->topics[0].partition_cnt;
     rd_kafka_metadata_destroy(metadata);
@@ -141,8 +141,7 @@ read_queue(rd_kafka_queue_t *queue, const struct slu_reading *reading, struct sl
     int64_t position = reading->from;
     int64_t heard_at_ms = slu_clock_boottime_ms();
     while (!status && position < reading->end) {
-        SLU_AUTO_KAFKA_MESSAGE rd_kafka_message_t *message =
-            rd_kafka_consume_queue(queue, POLL_MS);
+        SLU_AUTO_KAFKA_MESSAGE rd_kafka_message_t *message = rd_kafka_consume_queue(queue, POLL_MS);
         if (reading->stop && atomic_load(reading->stop))
             return slu_fail(reterr, SLU_RETRY, "reading was stopped");
         if (!message) {
@@ -242,8 +241,8 @@ slu_reader_newest(struct slu_reader *reader,
         return slu_fail(reterr, SLU_NOT_FOUND,
                         "%s[%d] has no shard record; run: sluice topics create",
                         name_of(reader, SLU_TOPIC_SHARDS), shard);
-    status = slu_shard_record_read(ret_found->bytes.data, ret_found->bytes.size,
-                                   &ret_found->record, reterr);
+    status = slu_shard_record_read(ret_found->bytes.data, ret_found->bytes.size, &ret_found->record,
+                                   reterr);
     if (status && reterr)
         slu_error_prefix(reterr, "newest record of %s[%d]", name_of(reader, SLU_TOPIC_SHARDS),
                          shard);

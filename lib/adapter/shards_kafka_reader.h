@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a partition from somewhere to an end, committed records only: what a claim, a roll-forward
- * and the topic tools need. Calls block; several threads may read at once, each another partition. */
+ * and the topic tools need. Calls block; several threads may read at once, each another partition.
+ */
 #ifndef SLU_ADAPTER_SHARDS_KAFKA_READER_H
 #define SLU_ADAPTER_SHARDS_KAFKA_READER_H
 
@@ -48,8 +49,9 @@ struct slu_reading {
     atomic_llong *progress_ms; /* Moved to now (BOOTTIME) while records come; or NULL. */
 };
 
-enum slu_status
-slu_reader_read(struct slu_reader *reader, const struct slu_reading *reading, struct slu_error *reterr);
+enum slu_status slu_reader_read(struct slu_reader *reader,
+                                const struct slu_reading *reading,
+                                struct slu_error *reterr);
 
 /* The newest shard record of shards[shard], as the bytes it has in the log and as parsed. */
 struct slu_shard_found {

@@ -4,10 +4,10 @@
 #ifndef SLU_ADAPTER_SHARDS_KAFKA_REAPER_H
 #define SLU_ADAPTER_SHARDS_KAFKA_REAPER_H
 
+#include <librdkafka/rdkafka.h>
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include <librdkafka/rdkafka.h>
 
 struct slu_reaper;
 

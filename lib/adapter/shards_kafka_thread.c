@@ -9,7 +9,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { MS_PER_S = 1000, NS_PER_MS = 1000 * 1000, NS_PER_S = 1000 * 1000 * 1000 };
+enum {
+    MS_PER_S = 1000,
+    NS_PER_MS = 1000 * 1000,
+    NS_PER_S = 1000 * 1000 * 1000
+};
 
 void
 slu_lock_init(pthread_mutex_t *lock, pthread_cond_t *changed)

@@ -2,9 +2,10 @@
 /* The writer of one shard.
  *
  * Forward, never back: a batch's bytes are kept until its fate is known. Aborted: the same bytes
- * again. Unclear or fenced: confirm that the shard is still ours (else two replicas would fence each
- * other for ever), take the producer id anew, which settles whatever was left open, and read the
- * newest shard record: it is the batch's own, or the one it was to follow, or somebody else's. */
+ * again. Unclear or fenced: confirm that the shard is still ours (else two replicas would fence
+ * each other for ever), take the producer id anew, which settles whatever was left open, and read
+ * the newest shard record: it is the batch's own, or the one it was to follow, or somebody else's.
+ */
 #include "shards_kafka_writer.h"
 
 #include "slu/base/memory.h"
@@ -23,7 +24,11 @@ enum {
     ALARM_AFTER_MS = 30 * 1000,
 };
 
-enum job_kind { JOB_CLAIM, JOB_COMMIT, JOB_RELEASE };
+enum job_kind {
+    JOB_CLAIM,
+    JOB_COMMIT,
+    JOB_RELEASE
+};
 
 struct job {
     struct job *next;
@@ -154,15 +159,15 @@ init_producer(struct slu_writer *writer, struct slu_error *reterr)
     return status;
 }
 
-/* A new producer under the shard's id. From here on every other one is fenced. Only after confirm. */
+/* A new producer under the shard's id. From here on every other one is fenced. Only after confirm.
+ */
 static enum slu_status
 take_producer(struct slu_writer *writer, struct slu_error *reterr)
 {
     char id[SLU_CLUSTER_SIZE + 32];
     snprintf(id, sizeof(id), "%s-shard-%d", writer->home->cluster, writer->shard);
     drop_producer(writer);
-    enum slu_status status =
-        slu_producer_open(writer->home->kafka, id, &writer->producer, reterr);
+    enum slu_status status = slu_producer_open(writer->home->kafka, id, &writer->producer, reterr);
     if (!status)
         status = init_producer(writer, reterr);
     if (status)
@@ -180,11 +185,12 @@ read_newest(struct slu_writer *writer, struct slu_shard_found *ret_found, struct
         return status;
     if (strcmp(ret_found->record.cluster, writer->home->cluster) != 0 ||
         ret_found->record.shard_count != writer->home->shard_count)
-        return slu_fail(reterr, SLU_FATAL,
-                        "shard %d: its record names cluster %s with %d shards; this replica started "
-                        "with cluster %s and %d: restart it, and see: sluice topics check",
-                        writer->shard, ret_found->record.cluster, ret_found->record.shard_count,
-                        writer->home->cluster, writer->home->shard_count);
+        return slu_fail(
+            reterr, SLU_FATAL,
+            "shard %d: its record names cluster %s with %d shards; this replica started "
+            "with cluster %s and %d: restart it, and see: sluice topics check",
+            writer->shard, ret_found->record.cluster, ret_found->record.shard_count,
+            writer->home->cluster, writer->home->shard_count);
     return SLU_OK;
 }
 
@@ -224,7 +230,9 @@ read_status(struct slu_writer *writer, const struct slu_shards_sink *sink, struc
 }
 
 static enum slu_status
-claim_confirmed(struct slu_writer *writer, const struct slu_shards_sink *sink, struct slu_error *reterr)
+claim_confirmed(struct slu_writer *writer,
+                const struct slu_shards_sink *sink,
+                struct slu_error *reterr)
 {
     struct slu_shard_found found = {0};
     enum slu_status status = take_producer(writer, reterr);
@@ -266,7 +274,12 @@ claim(struct slu_writer *writer, const struct slu_shards_sink *sink)
 
 /* --- commit ---------------------------------------------------------------------------------- */
 
-enum fate { FATE_COMMITTED, FATE_AGAIN, FATE_LOST, FATE_STOPPED };
+enum fate {
+    FATE_COMMITTED,
+    FATE_AGAIN,
+    FATE_LOST,
+    FATE_STOPPED
+};
 
 /* Epoch and seq could be another claimer's who followed the same record; the bytes (owner and all)
  * are the batch's own or not. */
@@ -312,7 +325,8 @@ look_once(struct slu_writer *writer,
     if (!status) {
         *ret_fate = compare(writer, batch, &found, &attempt->error);
         if (*ret_fate == FATE_COMMITTED && !attempt->reported) {
-            /* Paired with now, the record's time is at worst old: deadlines come late, not early. */
+            /* Paired with now, the record's time is at worst old: deadlines come late, not early.
+             */
             attempt->append_ms = found.append_ms;
             attempt->done_boottime_ms = slu_clock_boottime_ms();
         }
@@ -366,9 +380,6 @@ settle(struct slu_writer *writer, const struct slu_batch *batch, struct slu_atte
 {
     enum fate fate = FATE_AGAIN;
     int64_t nap_ms = BACKOFF_MIN_MS;
-    /* A delayed request of a tainted producer could end this transaction: take the id anew. */
-    if (slu_producer_is_tainted(writer->producer))
-        fate = find_out(writer, batch, attempt);
     while (fate == FATE_AGAIN) {
         fate = try_once(writer, batch, attempt);
         if (fate == FATE_AGAIN)

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The six topics: their settings as one table, which makes them and checks them. */
-#include "slu/adapter/topics.h"
+#include "topics_kafka.h"
 
 #include "shards_kafka_client.h"
 #include "shards_kafka_producer.h"
 #include "shards_kafka_reader.h"
+#include "slu/adapter/topics.h"
 #include "slu/base/memory.h"
 #include "slu/port/clock.h"
-#include "topics_kafka.h"
 
 #include <sodium.h>
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 enum {
     ADMIN_TIMEOUT_MS = 20 * 1000,
     INIT_TRIES = 30,
+    READY_NAP_MS = 50,
     REPLICATION = 3,
     CLUSTER_BYTES = 16,
 };
@@ -56,6 +58,7 @@ static const struct rule rules[] = {
 /* For every topic; the second where there are brokers enough. */
 static const struct rule unclean = {SLU_TOPIC_COUNT, "unclean.leader.election.enable", "false"};
 static const struct rule in_sync = {SLU_TOPIC_COUNT, "min.insync.replicas", "2"};
+
 /* clang-format on */
 
 /* What the brokers say about our topics. */
@@ -71,10 +74,12 @@ struct tool {
 };
 
 static enum slu_status
-open_tool(const struct slu_topics_settings *settings, struct tool *ret_tool, struct slu_error *reterr)
+open_tool(const struct slu_topics_settings *settings,
+          struct tool *ret_tool,
+          struct slu_error *reterr)
 {
-    slu_kafka_init(&ret_tool->kafka, settings->brokers, settings->topic_prefix,
-                   settings->client_id, settings->properties);
+    slu_kafka_init(&ret_tool->kafka, settings->brokers, settings->topic_prefix, settings->client_id,
+                   settings->properties);
     return slu_reader_open(&ret_tool->kafka, &ret_tool->reader, reterr);
 }
 
@@ -109,8 +114,8 @@ look(struct tool *tool, struct survey *ret_survey, struct slu_error *reterr)
 {
     const struct rd_kafka_metadata *metadata;
     *ret_survey = (struct survey){0};
-    const rd_kafka_resp_err_t code = rd_kafka_metadata(slu_reader_client(tool->reader), 0, NULL,
-                                                       &metadata, ADMIN_TIMEOUT_MS);
+    const rd_kafka_resp_err_t code =
+        rd_kafka_metadata(slu_reader_client(tool->reader), 0, NULL, &metadata, ADMIN_TIMEOUT_MS);
     if (code)
         return slu_kafka_fail_code(reterr, SLU_RETRY, "asking Kafka for its topics", code);
     ret_survey->brokers = metadata->broker_cnt;
@@ -139,7 +144,9 @@ fits(enum slu_topic topic, int partitions, int shard_count)
 /* --- the survey of slu_shards_open ----------------------------------------------------------- */
 
 static enum slu_status
-compare_partitions(struct slu_reader *reader, int shard_count, struct slu_error *reterr)
+compare_partitions(struct slu_reader *reader,
+                   struct slu_topics_found *found,
+                   struct slu_error *reterr)
 {
     for (int i = 0; i < SLU_TOPIC_COUNT; i++) {
         int partitions = 0;
@@ -150,11 +157,13 @@ compare_partitions(struct slu_reader *reader, int shard_count, struct slu_error 
                             slu_topic_names[i]);
         if (status)
             return status;
-        if (!fits((enum slu_topic) i, partitions, shard_count))
+        if (!fits((enum slu_topic) i, partitions, found->shard_count))
             return slu_fail(reterr, SLU_INVALID,
                             "topic …%s has %d partitions, …shards has %d: they must agree; run: "
                             "sluice topics check",
-                            slu_topic_names[i], partitions, shard_count);
+                            slu_topic_names[i], partitions, found->shard_count);
+        if (i == SLU_TOPIC_DESIRED)
+            found->inputs = partitions;
     }
     return SLU_OK;
 }
@@ -167,10 +176,11 @@ compare_record(const struct slu_shard_record *record,
                struct slu_error *reterr)
 {
     if (record->shard_count != shard_count)
-        return slu_fail(reterr, SLU_INVALID,
-                        "…shards[%d] was made for %d shards, the topic has %d partitions; run: sluice "
-                        "topics check",
-                        shard, record->shard_count, shard_count);
+        return slu_fail(
+            reterr, SLU_INVALID,
+            "…shards[%d] was made for %d shards, the topic has %d partitions; run: sluice "
+            "topics check",
+            shard, record->shard_count, shard_count);
     if (!cluster[0])
         memcpy(cluster, record->cluster, SLU_CLUSTER_SIZE);
     if (strcmp(cluster, record->cluster) != 0)
@@ -183,29 +193,27 @@ compare_record(const struct slu_shard_record *record,
 
 enum slu_status
 slu_topics_survey(struct slu_reader *reader,
-                  int *ret_shard_count,
-                  char ret_cluster[SLU_CLUSTER_SIZE],
+                  struct slu_topics_found *ret_found,
                   struct slu_error *reterr)
 {
-    int count = 0;
-    ret_cluster[0] = '\0';
-    enum slu_status status = slu_reader_partitions(reader, SLU_TOPIC_SHARDS, &count, reterr);
+    *ret_found = (struct slu_topics_found){0};
+    enum slu_status status =
+        slu_reader_partitions(reader, SLU_TOPIC_SHARDS, &ret_found->shard_count, reterr);
     if (status == SLU_NOT_FOUND && reterr) {
         char missing[sizeof(reterr->message)];
         memcpy(missing, reterr->message, sizeof(missing));
         return slu_fail(reterr, status, "%.200s; run: sluice topics create", missing);
     }
     if (!status)
-        status = compare_partitions(reader, count, reterr);
-    for (int i = 0; i < count && !status; i++) {
+        status = compare_partitions(reader, ret_found, reterr);
+    for (int i = 0; i < ret_found->shard_count && !status; i++) {
         struct slu_shard_found found;
         status = slu_reader_newest(reader, i, NULL, &found, reterr);
         if (!status)
-            status = compare_record(&found.record, i, count, ret_cluster, reterr);
+            status = compare_record(&found.record, i, ret_found->shard_count, ret_found->cluster,
+                                    reterr);
         slu_shard_found_done(&found);
     }
-    if (!status)
-        *ret_shard_count = count;
     return status;
 }
 
@@ -235,8 +243,8 @@ read_create_result(rd_kafka_event_t *event, struct slu_error *reterr)
     if (rd_kafka_event_error(event))
         return slu_fail(reterr, SLU_RETRY, "making topics: %s", rd_kafka_event_error_string(event));
     size_t count = 0;
-    const rd_kafka_topic_result_t **results = rd_kafka_CreateTopics_result_topics(
-        rd_kafka_event_CreateTopics_result(event), &count);
+    const rd_kafka_topic_result_t **results =
+        rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), &count);
     for (size_t i = 0; i < count; i++) {
         const rd_kafka_resp_err_t code = rd_kafka_topic_result_error(results[i]);
         if (code && code != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) /* Somebody else was faster. */
@@ -248,10 +256,7 @@ read_create_result(rd_kafka_event_t *event, struct slu_error *reterr)
 }
 
 static enum slu_status
-make_topics(struct tool *tool,
-            rd_kafka_NewTopic_t **wishes,
-            size_t count,
-            struct slu_error *reterr)
+make_topics(struct tool *tool, rd_kafka_NewTopic_t **wishes, size_t count, struct slu_error *reterr)
 {
     rd_kafka_t *client = slu_reader_client(tool->reader);
     SLU_AUTO_KAFKA_QUEUE rd_kafka_queue_t *queue = rd_kafka_queue_new(client);
@@ -281,14 +286,44 @@ make_missing(struct tool *tool,
     for (int i = 0; i < SLU_TOPIC_COUNT; i++) {
         if (survey->partitions[i])
             continue;
-        wishes[count] =
-            describe_topic(tool, (enum slu_topic) i, i == SLU_TOPIC_DEADLETTER ? 1 : shard_count,
-                           survey->brokers);
+        wishes[count] = describe_topic(
+            tool, (enum slu_topic) i, i == SLU_TOPIC_DEADLETTER ? 1 : shard_count, survey->brokers);
         if (wishes[count])
             count++;
     }
     const enum slu_status status = count ? make_topics(tool, wishes, count, reterr) : SLU_OK;
     rd_kafka_NewTopic_destroy_array(wishes, count);
+    return status;
+}
+
+/* Every partition has a leader that answers. */
+static enum slu_status
+try_partitions(struct slu_reader *reader, struct slu_error *reterr)
+{
+    for (int i = 0; i < SLU_TOPIC_COUNT; i++) {
+        int partitions = 0;
+        int64_t begin;
+        int64_t end;
+        enum slu_status status =
+            slu_reader_partitions(reader, (enum slu_topic) i, &partitions, reterr);
+        for (int each = 0; each < partitions && !status; each++)
+            status = slu_reader_bounds(reader, (enum slu_topic) i, each, &begin, &end, reterr);
+        if (status)
+            return status;
+    }
+    return SLU_OK;
+}
+
+/* Brokers say that a topic is made before everyone of them knows it. */
+static enum slu_status
+await_topics(struct slu_reader *reader, struct slu_error *reterr)
+{
+    const int64_t until_ms = slu_clock_boottime_ms() + ADMIN_TIMEOUT_MS;
+    enum slu_status status = try_partitions(reader, reterr);
+    while (status && slu_clock_boottime_ms() < until_ms) {
+        poll(NULL, 0, READY_NAP_MS);
+        status = try_partitions(reader, reterr);
+    }
     return status;
 }
 
@@ -423,6 +458,20 @@ write_first_records(struct tool *tool,
     return status;
 }
 
+/* A commit is answered before every partition shows it. */
+static enum slu_status
+await_records(struct slu_reader *reader, struct slu_error *reterr)
+{
+    struct slu_topics_found found;
+    const int64_t until_ms = slu_clock_boottime_ms() + ADMIN_TIMEOUT_MS;
+    enum slu_status status = slu_topics_survey(reader, &found, reterr);
+    while (status == SLU_NOT_FOUND && slu_clock_boottime_ms() < until_ms) {
+        poll(NULL, 0, READY_NAP_MS);
+        status = slu_topics_survey(reader, &found, reterr);
+    }
+    return status;
+}
+
 enum slu_status
 slu_topics_create(const struct slu_topics_settings *settings,
                   int shard_count,
@@ -451,7 +500,11 @@ slu_topics_create(const struct slu_topics_settings *settings,
     AUTO_TOOL struct tool fresh = {0};
     status = open_tool(settings, &fresh, reterr);
     if (!status)
+        status = await_topics(fresh.reader, reterr);
+    if (!status)
         status = write_first_records(&fresh, shard_count, ret_cluster, reterr);
+    if (!status)
+        status = await_records(fresh.reader, reterr);
     return status;
 }
 
@@ -500,8 +553,7 @@ check_settings(struct tool *tool,
     rd_kafka_t *client = slu_reader_client(tool->reader);
     SLU_AUTO_FREE char *name = slu_kafka_topic_name(&tool->kafka, topic);
     SLU_AUTO_KAFKA_QUEUE rd_kafka_queue_t *queue = rd_kafka_queue_new(client);
-    rd_kafka_ConfigResource_t *wanted =
-        rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, name);
+    rd_kafka_ConfigResource_t *wanted = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, name);
     rd_kafka_DescribeConfigs(client, &wanted, 1, NULL, queue);
     rd_kafka_ConfigResource_destroy(wanted);
 
@@ -536,8 +588,8 @@ check_counts(const struct survey *survey, const char *prefix, struct slu_buffer 
             continue;
         }
         if (shard_count && !fits((enum slu_topic) i, survey->partitions[i], shard_count))
-            slu_buffer_printf(words, "topic %s%s has %d partitions, %sshards has %d\n", prefix, name,
-                              survey->partitions[i], prefix, shard_count);
+            slu_buffer_printf(words, "topic %s%s has %d partitions, %sshards has %d\n", prefix,
+                              name, survey->partitions[i], prefix, shard_count);
         if (survey->replicas[i] < replicas)
             slu_buffer_printf(words, "topic %s%s has a partition with %d replicas, should be %d\n",
                               prefix, name, survey->replicas[i], replicas);
@@ -545,7 +597,10 @@ check_counts(const struct survey *survey, const char *prefix, struct slu_buffer 
 }
 
 static enum slu_status
-check_records(struct tool *tool, int shard_count, struct slu_buffer *words, struct slu_error *reterr)
+check_records(struct tool *tool,
+              int shard_count,
+              struct slu_buffer *words,
+              struct slu_error *reterr)
 {
     char cluster[SLU_CLUSTER_SIZE] = "";
     for (int i = 0; i < shard_count; i++) {
@@ -644,20 +699,19 @@ slu_topics_shard_reset(const struct slu_topics_settings *settings,
                        struct slu_shard_record *ret_record,
                        struct slu_error *reterr)
 {
-    int count = 0;
-    char cluster[SLU_CLUSTER_SIZE];
+    struct slu_topics_found topics;
     AUTO_TOOL struct tool tool = {0};
     enum slu_status status = open_tool(settings, &tool, reterr);
     if (!status)
-        status = slu_topics_survey(tool.reader, &count, cluster, reterr);
-    if (!status && (shard < 0 || shard >= count))
+        status = slu_topics_survey(tool.reader, &topics, reterr);
+    if (!status && (shard < 0 || shard >= topics.shard_count))
         status = slu_fail(reterr, SLU_INVALID, "there is no shard %d: shards are 0 … %d", shard,
-                          count - 1);
+                          topics.shard_count - 1);
     if (status)
         return status;
 
     char id[SLU_CLUSTER_SIZE + 32];
-    snprintf(id, sizeof(id), "%s-shard-%d", cluster, shard);
+    snprintf(id, sizeof(id), "%s-shard-%d", topics.cluster, shard);
     struct slu_producer *producer = NULL;
     struct slu_shard_found found = {0};
     status = open_producer(&tool, id, &producer, reterr);

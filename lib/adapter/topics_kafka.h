@@ -5,11 +5,15 @@
 
 #include "shards_kafka_reader.h"
 
-/* N and the cluster uid, the same in every partition; SLU_INVALID or SLU_NOT_FOUND with what to run
- * when they are not. */
+struct slu_topics_found {
+    int shard_count;
+    int inputs;                     /* Partitions of desired. */
+    char cluster[SLU_CLUSTER_SIZE]; /* The same in every partition. */
+};
+
+/* SLU_INVALID or SLU_NOT_FOUND, with what to run, when the partitions do not agree. */
 enum slu_status slu_topics_survey(struct slu_reader *reader,
-                                  int *ret_shard_count,
-                                  char ret_cluster[SLU_CLUSTER_SIZE],
+                                  struct slu_topics_found *ret_found,
                                   struct slu_error *reterr);
 
 #endif

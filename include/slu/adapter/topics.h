@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The topics of one Sluice: made, checked, and a shard's position set by hand. For `sluice topics` and
- * `sluice shards reset`; every call blocks until Kafka has answered. Never deletes anything. */
+/* The topics of one Sluice: made, checked, and a shard's position set by hand. For `sluice topics`
+ * and `sluice shards reset`; every call blocks until Kafka has answered. Never deletes anything. */
 #ifndef SLU_ADAPTER_TOPICS_H
 #define SLU_ADAPTER_TOPICS_H
 
@@ -40,8 +40,8 @@ enum slu_topics_edge {
     SLU_TOPICS_END,       /* Skip everything that is in the log now. */
 };
 
-/* Sets the admitted position of a shard to the log's present beginning or end, with epoch + 1, under
- * the shard's own producer id: a leader that runs is fenced and reads the shard anew. */
+/* Sets the admitted position of a shard to the log's present beginning or end, with epoch + 1,
+ * under the shard's own producer id: a leader that runs is fenced and reads the shard anew. */
 enum slu_status slu_topics_shard_reset(const struct slu_topics_settings *settings,
                                        int shard,
                                        enum slu_topics_edge edge,
