@@ -340,7 +340,7 @@ act(struct slu_engine *engine, struct slu_entity *entity, enum slu_action action
 static int64_t
 extend_at_ms(const struct slu_entity *entity)
 {
-    const bool due = entity->life == SLU_LIFE_RUNNING && !entity->hinted && !entity->retiring &&
+    const bool due = entity->life == SLU_LIFE_RUNNING && !entity->retiring &&
                      slu_entity_has_instance(entity);
     if (!due)
         return INT64_MAX;
@@ -359,6 +359,11 @@ extend(struct slu_engine *engine, struct slu_entity *entity)
     struct slu_motion *motion = slu_entity_motion(entity);
     if (motion->side.id || (motion->main.action && motion->main.action != SLU_ACTION_INIT))
         return;
+    if (entity->hinted) {
+        if (!motion->look_id)
+            look(engine, entity, true);
+        return;
+    }
     const bool again = motion->side.action == SLU_ACTION_EXTEND;
     if (!again) {
         entity->call++;
@@ -425,9 +430,8 @@ ahead(const struct slu_engine *engine, int64_t deadline_ms)
     return deadline_ms > engine->now_ms ? deadline_ms : INT64_MAX;
 }
 
-/* The next moment at which time alone changes something. */
-static void
-set_due(struct slu_engine *engine, struct slu_entity *entity, int64_t look_again_at_ms)
+void
+slu_schedule(struct slu_engine *engine, struct slu_entity *entity, int64_t look_again_at_ms)
 {
     int64_t due_ms = look_again_at_ms;
     if (slu_goal_now(engine, entity) != SLU_GOAL_GONE) {
@@ -585,5 +589,5 @@ slu_decide(struct slu_engine *engine, struct slu_entity *entity)
     drop_side(engine, entity);
     extend(engine, entity);
     slu_rest(entity);
-    set_due(engine, entity, plan.look_again_at_ms);
+    slu_schedule(engine, entity, plan.look_again_at_ms);
 }

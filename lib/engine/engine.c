@@ -275,8 +275,38 @@ slu_engine_take_batch(struct slu_engine *engine, bool even_if_idle)
     return batch;
 }
 
-/* The first commit of a claim gives the shard its time. What is under way is planned at once; the
- * rest is looked at over one resync, so that a take-over is no burst at the provider. */
+/* A call of the leader before may have left just now, while it still had proof. */
+static bool
+mark_unanswered(struct slu_engine *engine, struct slu_entity *entity)
+{
+    enum { PROOF_MS = 3000 };
+    struct slu_motion *motion = entity->motion;
+    if (!motion || (!motion->main.action && !motion->side.action))
+        return false;
+    const enum slu_action action =
+        (enum slu_action) (motion->main.action ? motion->main.action : motion->side.action);
+    motion->unanswered_until_ms =
+        engine->now_ms + PROOF_MS + slu_timeout_ms(engine, entity, action);
+    return true;
+}
+
+/* Spread over one resync, so that a take-over is no burst at the provider; within a sixth of the
+ * lease, so that none runs out unseen. */
+static int64_t
+first_look_ms(const struct slu_engine *engine, const struct slu_entity *entity)
+{
+    enum { RESYNC_DEFAULT_MS = 60000, LEASE_PARTS = 6 };
+    const struct slu_provider_instance *instance = slu_instance_of(engine, entity);
+    const int64_t resync_ms =
+        instance && instance->resync_ms ? instance->resync_ms : RESYNC_DEFAULT_MS;
+    const int64_t lease_ms = (int64_t) entity->lease_seconds * 1000 / LEASE_PARTS;
+    const int64_t spread_ms = lease_ms && lease_ms < resync_ms ? lease_ms : resync_ms;
+    const uint64_t hash = slu_hash64(slu_entity_text(entity, SLU_TEXT_KEY),
+                                     slu_entity_text_size(entity, SLU_TEXT_KEY));
+    return (int64_t) (hash % (uint64_t) spread_ms);
+}
+
+/* The first commit of a claim gives the shard its time. What is under way is planned at once. */
 static void
 start_clock(struct slu_engine *engine)
 {
@@ -285,22 +315,10 @@ start_clock(struct slu_engine *engine)
         struct slu_entity *entity = engine->table.slots[i];
         if (!entity)
             continue;
-        const struct slu_provider_instance *instance = slu_instance_of(engine, entity);
-        struct slu_motion *motion = entity->motion;
-        const bool busy = motion && (motion->main.action || motion->side.action);
-        if (busy) { /* Its call may have left just now, from a leader that still had proof. */
-            enum { PROOF_MS = 3000 };
-            const enum slu_action action =
-                (enum slu_action) (motion->main.action ? motion->main.action : motion->side.action);
-            motion->unanswered_until_ms =
-                engine->now_ms + PROOF_MS + slu_timeout_ms(engine, entity, action);
-        }
+        const bool busy = mark_unanswered(engine, entity);
         const bool rests = entity->phase == SLU_PHASE_RUNNING || entity->phase == SLU_PHASE_PAUSED;
-        const int64_t spread_ms = instance && instance->resync_ms ? instance->resync_ms : 60000;
-        const char *key = slu_entity_text(entity, SLU_TEXT_KEY);
-        const uint64_t hash = slu_hash64(key, slu_entity_text_size(entity, SLU_TEXT_KEY));
-        const int64_t later_ms = rests && !busy ? (int64_t) (hash % (uint64_t) spread_ms) : 0;
-        slu_due_set(&engine->due, entity, engine->now_ms + later_ms);
+        slu_schedule(engine, entity,
+                     engine->now_ms + (rests && !busy ? first_look_ms(engine, entity) : 0));
     }
 }
 

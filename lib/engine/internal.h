@@ -142,6 +142,9 @@ void slu_rest(struct slu_entity *entity);
 /* --- decide.c ----------------------------------------------------------------------------------- */
 void slu_decide(struct slu_engine *engine, struct slu_entity *entity);
 
+/* Due at the next moment at which time alone changes something, at `look_again_at_ms` at the latest. */
+void slu_schedule(struct slu_engine *engine, struct slu_entity *entity, int64_t look_again_at_ms);
+
 /* Carries the phase to what `life` shows, through every phase between, one event each. */
 void slu_settle(struct slu_engine *engine, struct slu_entity *entity);
 

@@ -322,7 +322,7 @@ judge_activity(struct slu_engine *engine,
                             strcmp(sandbox->scope->project, document->project) == 0;
     if (!sandbox || (document && !same_scope)) {
         (void) slu_refuse(&refusal, SLU_CODE_NOT_FOUND, "spec.sandboxId",
-                          "spec.sandboxId: no sandbox '%s' in this scope", judging->key.root_id);
+                          "no sandbox '%s' in this scope", judging->key.root_id);
         refuse(engine, judging, &refusal);
         return;
     }

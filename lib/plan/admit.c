@@ -49,7 +49,7 @@ judge_repeat_of_creation(const struct slu_accepted *accepted,
     }
     verdict->kind = SLU_VERDICT_REFUSED;
     (void) slu_refuse(&verdict->refusal, SLU_CODE_CONFLICT, "ce_id",
-                      "ce_id: '%.64s' already created this resource with other content; send a new "
+                      "'%.64s' already created this resource with other content; send a new "
                       "ce_id for a new wish",
                       proposal->ce_id);
 }
@@ -67,11 +67,11 @@ holds_condition(const struct slu_accepted *accepted,
     verdict->kind = SLU_VERDICT_REFUSED;
     if (if_generation == 0) {
         return slu_refuse(&verdict->refusal, SLU_CODE_CONFLICT, "ifGeneration",
-                          "ifGeneration: 0 asks that nothing has this id, but generation %lld lives",
+                          "0 asks that nothing has this id, but generation %lld lives",
                           (long long) now);
     }
     return slu_refuse(&verdict->refusal, SLU_CODE_REVISION_CONFLICT, "ifGeneration",
-                      "ifGeneration: %lld does not hold, the accepted generation is %lld%s",
+                      "%lld does not hold, the accepted generation is %lld%s",
                       (long long) if_generation, (long long) now,
                       lives ? "" : " (nothing lives under this id)");
 }
@@ -88,7 +88,7 @@ refuse_generation(const struct slu_accepted *accepted, int64_t asked, struct slu
 {
     verdict->kind = SLU_VERDICT_REFUSED;
     (void) slu_refuse(&verdict->refusal, SLU_CODE_REVISION_CONFLICT, "generation",
-                      "generation: %lld is not greater than the accepted generation %lld%s",
+                      "%lld is not greater than the accepted generation %lld%s",
                       (long long) asked, (long long) accepted->generation,
                       asked == accepted->generation ? ", and the content differs" : "");
 }
@@ -156,7 +156,7 @@ slu_admit(const struct slu_accepted *accepted,
     }
     if (document && accepted->kept && !accepted->deleted && !has_scope_of(accepted, document)) {
         refuse(ret_verdict, SLU_CODE_INVALID, "scope",
-               "scope: a resource stays in the scope it was made in");
+               "a resource stays in the scope it was made in");
         return;
     }
     if (document && !holds_condition(accepted, document->if_generation, ret_verdict))
@@ -164,7 +164,7 @@ slu_admit(const struct slu_accepted *accepted,
     if (proposal->forwarded && (!document || !document->generation) && accepted->kept &&
         proposal->append_ms < accepted->last_append_ms) {
         refuse(ret_verdict, SLU_CODE_REVISION_CONFLICT, "generation",
-               "generation: absent, and a newer record was accepted while this one was forwarded "
+               "absent, and a newer record was accepted while this one was forwarded "
                "(overtaken); send it again");
         return;
     }

@@ -42,7 +42,7 @@ find_provider(const json_t *spec,
     for (int i = 0; i < instance_count; i++)
         list_name(names, instances[i].name);
     (void) slu_refuse(ret, SLU_CODE_INVALID, "spec.provider",
-                      "spec.provider: '%.64s' is not configured; configured are %s",
+                      "'%.64s' is not configured; configured are %s",
                       name ? name : "", names[0] ? names : "none");
     return NULL;
 }
@@ -61,7 +61,7 @@ check_pool(const json_t *spec, const struct slu_provider_instance *instance, str
         list_name(names, instance->pools[i]);
     }
     return slu_refuse(ret, SLU_CODE_INVALID, "spec.placement.provider_pool",
-                      "spec.placement.provider_pool: '%.64s' is no pool of provider '%s'; its "
+                      "'%.64s' is no pool of provider '%s'; its "
                       "pools are %s",
                       pool, instance->name, names);
 }
@@ -100,14 +100,14 @@ check_capabilities(const json_t *spec,
         char path[64];
         snprintf(path, sizeof path, "spec.%s", wishes[i].member);
         return slu_refuse(ret, SLU_CODE_CAPABILITY_UNSUPPORTED, path,
-                          "%s: provider '%s' cannot do this (it lacks the capability %s); leave "
+                          "provider '%s' cannot do this (it lacks the capability %s); leave "
                           "the field out or choose another provider",
-                          path, instance->name, wishes[i].capability);
+                          instance->name, wishes[i].capability);
     }
     const char *state = json_string_value(json_object_get(spec, "state"));
     if (state && strcmp(state, "paused") == 0 && !slu_instance_has(instance, "pause")) {
         return slu_refuse(ret, SLU_CODE_CAPABILITY_UNSUPPORTED, "spec.state",
-                          "spec.state: provider '%s' cannot pause", instance->name);
+                          "provider '%s' cannot pause", instance->name);
     }
     return true;
 }
@@ -129,7 +129,7 @@ check_deadline(const json_t *spec, const json_t *before, int64_t append_ms, stru
         json_integer_value(at) > append_ms)
         return true;
     return slu_refuse(ret, SLU_CODE_INVALID, "spec.expiresAtMs",
-                      "spec.expiresAtMs: %lld is not later than the record's time %lld",
+                      "%lld is not later than the record's time %lld",
                       (long long) json_integer_value(at), (long long) append_ms);
 }
 
@@ -140,7 +140,7 @@ check_final(const json_t *spec, bool final, struct slu_refusal *ret)
     if (!final || !state || strcmp(state, "stopped") == 0 || strcmp(state, "deleted") == 0)
         return true;
     return slu_refuse(ret, SLU_CODE_INVALID_STATE, "spec.state",
-                      "spec.state: '%s' is not possible any more: the sandbox has stopped or "
+                      "'%s' is not possible any more: the sandbox has stopped or "
                       "expired, which is final; delete it and make a new one",
                       state);
 }
@@ -193,7 +193,7 @@ check_settled(const json_t *before, const json_t *next, struct slu_refusal *ret)
     if (was && strcmp(was, "pending") == 0)
         return true;
     return slu_refuse(ret, SLU_CODE_INVALID, "spec.settled",
-                      "spec.settled: '%s' stays; only pending may become settled or interrupted",
+                      "'%s' stays; only pending may become settled or interrupted",
                       was ? was : "");
 }
 
@@ -207,7 +207,7 @@ slu_admit_checkpoint(const struct slu_document *document,
     if (!sandbox_tenant || strcmp(sandbox_tenant, document->tenant) != 0 ||
         strcmp(sandbox_project, document->project) != 0) {
         return slu_refuse(ret, SLU_CODE_NOT_FOUND, "spec.sandboxId",
-                          "spec.sandboxId: no sandbox '%s' in this scope", document->key.root_id);
+                          "no sandbox '%s' in this scope", document->key.root_id);
     }
     if (!before)
         return true;
