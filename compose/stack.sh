@@ -84,6 +84,7 @@ write_reconciler_config() {
   "kafkaBrokers": "$(address_of kafka)",
   "redisUrl": "redis://$(address_of redis)",
   "listen": "$(address_of reconciler)",
+  "defaultProvider": "local",
   "providers": {
     "local": {
       "type": "local",
