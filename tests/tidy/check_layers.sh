@@ -14,7 +14,7 @@ declare -A may_include=(
     [lib/provider]='base model port provider jansson sodium'
     [lib/adapter]='base model port adapter librdkafka hiredis curl uv sodium'
     [reconciler]='base model plan engine port provider adapter jansson uv curl hiredis librdkafka microhttpd sodium'
-    [cli]='base model port adapter jansson uv curl hiredis librdkafka sodium'
+    [cli]='base model port provider adapter jansson uv curl hiredis librdkafka sodium'
     [api-writer]='base model port adapter jansson uv curl hiredis librdkafka microhttpd sodium'
     [host]='base model jansson microhttpd sodium archive zstd seccomp uv'
 )
