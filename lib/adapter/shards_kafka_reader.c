@@ -17,6 +17,7 @@ enum {
     ASK_TIMEOUT_MS = 5 * 1000,
     SILENCE_MAX_MS = 10 * 1000,
     POLL_MS = 100,
+    PROGRESS_EVERY = 1024,
     TAIL_FIRST = 64, /* Offsets read back for the newest shard record, at first. */
     TAIL_FACTOR = 16,
 };
@@ -82,11 +83,12 @@ slu_reader_partitions(struct slu_reader *reader,
     if (metadata->topic_cnt != 1 ||
         metadata->topics[0].err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
         status = slu_fail(reterr, SLU_NOT_FOUND, "topic %s does not exist", name_of(reader, topic));
-    else if (metadata->topics[0].err)
+    else if (metadata->topics[0].err) {
         status =
             slu_kafka_fail_code(reterr, SLU_RETRY, name_of(reader, topic), metadata->topics[0].err);
-    else
+    } else {
         *ret_count = metadata->topics[0].partition_cnt;
+    }
     rd_kafka_metadata_destroy(metadata);
     return status;
 }
@@ -134,6 +136,20 @@ take_message(const rd_kafka_message_t *message,
     return reading->visit(reading->context, &record, reterr);
 }
 
+/* Asking the clock for every one of a million records costs: only now and then. */
+static void
+note_progress(const struct slu_reading *reading,
+              int64_t before,
+              int64_t position,
+              int64_t *heard_at_ms)
+{
+    if (position / PROGRESS_EVERY == before / PROGRESS_EVERY && position < reading->end)
+        return;
+    *heard_at_ms = slu_clock_boottime_ms();
+    if (reading->progress_ms)
+        atomic_store(reading->progress_ms, *heard_at_ms);
+}
+
 static enum slu_status
 read_queue(rd_kafka_queue_t *queue, const struct slu_reading *reading, struct slu_error *reterr)
 {
@@ -142,22 +158,16 @@ read_queue(rd_kafka_queue_t *queue, const struct slu_reading *reading, struct sl
     int64_t heard_at_ms = slu_clock_boottime_ms();
     while (!status && position < reading->end) {
         SLU_AUTO_KAFKA_MESSAGE rd_kafka_message_t *message = rd_kafka_consume_queue(queue, POLL_MS);
-        if (reading->stop && atomic_load(reading->stop))
-            return slu_fail(reterr, SLU_RETRY, "reading was stopped");
-        if (!message) {
-            if (slu_clock_boottime_ms() - heard_at_ms > SILENCE_MAX_MS)
-                return slu_fail(reterr, SLU_RETRY, "nothing came for %d s, at offset %lld of %lld",
-                                SILENCE_MAX_MS / 1000, (long long) position,
-                                (long long) reading->end);
-            continue;
-        }
-        /* Asking the clock for every one of a million records costs. */
         const int64_t before = position;
-        status = take_message(message, reading, &position, reterr);
-        if (position / 1024 != before / 1024 || position >= reading->end) {
-            heard_at_ms = slu_clock_boottime_ms();
-            if (reading->progress_ms)
-                atomic_store(reading->progress_ms, heard_at_ms);
+        if (reading->stop && atomic_load(reading->stop)) {
+            return slu_fail(reterr, SLU_RETRY, "reading was stopped");
+        }
+        if (message) {
+            status = take_message(message, reading, &position, reterr);
+            note_progress(reading, before, position, &heard_at_ms);
+        } else if (slu_clock_boottime_ms() - heard_at_ms > SILENCE_MAX_MS) {
+            return slu_fail(reterr, SLU_RETRY, "nothing came for %d s, at offset %lld of %lld",
+                            SILENCE_MAX_MS / 1000, (long long) position, (long long) reading->end);
         }
     }
     return status;
@@ -237,10 +247,11 @@ slu_reader_newest(struct slu_reader *reader,
     enum slu_status status = read_tail(reader, shard, stop, ret_found, reterr);
     if (status)
         return status;
-    if (!ret_found->is_there)
+    if (!ret_found->is_there) {
         return slu_fail(reterr, SLU_NOT_FOUND,
                         "%s[%d] has no shard record; run: sluice topics create",
                         name_of(reader, SLU_TOPIC_SHARDS), shard);
+    }
     status = slu_shard_record_read(ret_found->bytes.data, ret_found->bytes.size, &ret_found->record,
                                    reterr);
     if (status && reterr)

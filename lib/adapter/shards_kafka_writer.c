@@ -184,13 +184,14 @@ read_newest(struct slu_writer *writer, struct slu_shard_found *ret_found, struct
     if (status)
         return status;
     if (strcmp(ret_found->record.cluster, writer->home->cluster) != 0 ||
-        ret_found->record.shard_count != writer->home->shard_count)
+        ret_found->record.shard_count != writer->home->shard_count) {
         return slu_fail(
             reterr, SLU_FATAL,
             "shard %d: its record names cluster %s with %d shards; this replica started "
             "with cluster %s and %d: restart it, and see: sluice topics check",
             writer->shard, ret_found->record.cluster, ret_found->record.shard_count,
             writer->home->cluster, writer->home->shard_count);
+    }
     return SLU_OK;
 }
 

@@ -157,11 +157,12 @@ compare_partitions(struct slu_reader *reader,
                             slu_topic_names[i]);
         if (status)
             return status;
-        if (!fits((enum slu_topic) i, partitions, found->shard_count))
+        if (!fits((enum slu_topic) i, partitions, found->shard_count)) {
             return slu_fail(reterr, SLU_INVALID,
                             "topic …%s has %d partitions, …shards has %d: they must agree; run: "
                             "sluice topics check",
                             slu_topic_names[i], partitions, found->shard_count);
+        }
         if (i == SLU_TOPIC_DESIRED)
             found->inputs = partitions;
     }
@@ -175,19 +176,21 @@ compare_record(const struct slu_shard_record *record,
                char cluster[SLU_CLUSTER_SIZE],
                struct slu_error *reterr)
 {
-    if (record->shard_count != shard_count)
+    if (record->shard_count != shard_count) {
         return slu_fail(
             reterr, SLU_INVALID,
             "…shards[%d] was made for %d shards, the topic has %d partitions; run: sluice "
             "topics check",
             shard, record->shard_count, shard_count);
+    }
     if (!cluster[0])
         memcpy(cluster, record->cluster, SLU_CLUSTER_SIZE);
-    if (strcmp(cluster, record->cluster) != 0)
+    if (strcmp(cluster, record->cluster) != 0) {
         return slu_fail(reterr, SLU_INVALID,
                         "…shards[%d] belongs to cluster %s, …shards[0] to %s: records of two "
                         "installations are mixed; run: sluice topics check",
                         shard, record->cluster, cluster);
+    }
     return SLU_OK;
 }
 
@@ -247,10 +250,12 @@ read_create_result(rd_kafka_event_t *event, struct slu_error *reterr)
         rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), &count);
     for (size_t i = 0; i < count; i++) {
         const rd_kafka_resp_err_t code = rd_kafka_topic_result_error(results[i]);
-        if (code && code != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) /* Somebody else was faster. */
+        /* Another one who makes them at the same time may have been faster. */
+        if (code && code != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) {
             return slu_fail(reterr, SLU_FATAL, "making topic %s: %s",
                             rd_kafka_topic_result_name(results[i]),
                             rd_kafka_topic_result_error_string(results[i]));
+        }
     }
     return SLU_OK;
 }
@@ -331,12 +336,14 @@ static enum slu_status
 refuse_misfits(const struct survey *survey, int shard_count, struct slu_error *reterr)
 {
     for (int i = 0; i < SLU_TOPIC_COUNT; i++) {
-        if (survey->partitions[i] && !fits((enum slu_topic) i, survey->partitions[i], shard_count))
+        if (survey->partitions[i] &&
+            !fits((enum slu_topic) i, survey->partitions[i], shard_count)) {
             return slu_fail(reterr, SLU_INVALID,
                             "topic …%s exists with %d partitions, wanted are %d: the number of "
                             "shards is chosen once; name the same number, or another prefix",
                             slu_topic_names[i], survey->partitions[i],
                             i == SLU_TOPIC_DEADLETTER ? 1 : shard_count);
+        }
     }
     return SLU_OK;
 }
@@ -522,10 +529,11 @@ check_setting(const rd_kafka_ConfigResource_t *resource,
         if (strcmp(rd_kafka_ConfigEntry_name(entries[i]), rule->name) == 0)
             value = rd_kafka_ConfigEntry_value(entries[i]);
     }
-    if (!value || strcmp(value, rule->value) != 0)
+    if (!value || strcmp(value, rule->value) != 0) {
         slu_buffer_printf(words, "topic %s: %s is \"%s\", should be \"%s\"\n",
                           rd_kafka_ConfigResource_name(resource), rule->name, value ? value : "",
                           rule->value);
+    }
 }
 
 static void
