@@ -236,7 +236,9 @@ take_status(struct sim_world *world, const struct slu_output *output)
         subject->gone_at_ms = 0;
     if (strcmp(status.uid, subject->status.uid) != 0)
         subject->ever_bound = false;
-    subject->ever_bound |= status.external_id[0] != 0;
+    /* A new life may still show the instance of the one before, which it deletes first. */
+    const struct sim_instance *bound = sim_instance_find(world, status.external_id);
+    subject->ever_bound |= bound && strcmp(bound->uid, status.uid) == 0;
     subject->status = status;
     remember_causes(subject, &status);
 }
@@ -383,6 +385,7 @@ take_deadletter(struct sim_world *world, const struct slu_output *output)
     long long offset = -1;
     (void) sscanf(header(output, "slu-origin"), "%d/%lld", &partition, &offset);
     struct sim_wish *wish = wish_at(world, partition, offset);
+    sim_say(world, "history: dead letter %d/%lld: %s", partition, offset, header(output, "slu-reason"));
     if (!wish)
         return; /* A forward that came to the wrong place: its first writing is no wish of ours. */
     if (wish->kind == SIM_WISH_NO_KEY)

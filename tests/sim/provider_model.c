@@ -232,13 +232,23 @@ moving(const struct sim_instance *instance)
     return instance->becomes_at_ms != 0;
 }
 
+/* Lists lag: what is younger than this is not in them. */
+static bool
+is_listed(const struct sim_world *world, const struct sim_instance *instance)
+{
+    const int64_t lag_ms = world->calm ? 0 : world->weather.list_lag_ms;
+    return instance->created_at_ms + lag_ms <= world->now_ms;
+}
+
+/* An error about an instance that lists do not show yet would be a second wrong answer. */
 static void
 look_by_id(struct sim_world *world, struct sim_instance *instance, struct slu_facts *facts)
 {
     const bool twice = sim_broken(world, SIM_BREAK_PROVIDER_LIES_TWICE);
     if (!instance || !sim_instance_lives(instance)) {
         facts->outcome = SLU_OUTCOME_GONE;
-    } else if ((twice || !instance->lied) && sim_fault(world, world->weather.false_gone)) {
+    } else if ((twice || !instance->lied) && is_listed(world, instance) &&
+               sim_fault(world, world->weather.false_gone)) {
         facts->outcome = SLU_OUTCOME_GONE;
         instance->lied = true;
         sim_say(world, "provider: says %s is gone, which is not so", instance->external_id);
@@ -252,7 +262,6 @@ static void
 look_by_label(struct sim_world *world, const struct slu_call *call, struct slu_facts *facts)
 {
     struct sim_provider *provider = &world->provider;
-    const int64_t lag_ms = world->calm ? 0 : world->weather.list_lag_ms;
     const bool cut = sim_fault(world, world->weather.list_cut);
     const bool blind = sim_broken(world, SIM_BREAK_PROVIDER_LIES_TWICE) && !world->calm;
     for (size_t i = 0; i < provider->instance_count; i++) {
@@ -260,7 +269,7 @@ look_by_label(struct sim_world *world, const struct slu_call *call, struct slu_f
         sim_instance_settle(world, instance);
         if (strcmp(instance->key, call->key) != 0 || !sim_instance_lives(instance) || blind)
             continue;
-        if (instance->created_at_ms + lag_ms > world->now_ms)
+        if (!is_listed(world, instance))
             continue;
         if (cut && sim_chance(world, 500)) {
             facts->incomplete = true;
