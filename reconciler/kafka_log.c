@@ -12,7 +12,7 @@
 
 enum {
     OPEN_AGAIN_MIN_MS = 500,
-    OPEN_AGAIN_MAX_MS = 10 * 1000,
+    OPEN_AGAIN_MAX_MS = 3 * 1000,
     EVENTS_A_WAKE = 10000
 };
 

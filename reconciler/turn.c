@@ -83,6 +83,19 @@ add_number(struct slu_log_field *fields, size_t count, const char *key, int64_t 
     return count;
 }
 
+/* Only notes about a record have a place in the log. */
+static bool
+is_about_a_record(const struct slu_note *note)
+{
+    static const char *const events[] = {"accepted", "refused", "repeated", "forwarded",
+                                         "deadletter"};
+    for (size_t i = 0; i < SLU_COUNT(events); i++) {
+        if (strcmp(events[i], note->event) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void
 log_note(const struct slu_shard *shard, const struct slu_note *note)
 {
@@ -97,9 +110,8 @@ log_note(const struct slu_shard *shard, const struct slu_note *note)
     n = add_text(fields, n, "message", note->message);
     n = add_number(fields, n, "generation", note->generation, note->generation > 0);
     n = add_number(fields, n, "incarnation", note->incarnation, note->incarnation > 0);
-    n = add_number(fields, n, "partition", note->partition,
-                   note->offset >= 0 && note->partition >= 0);
-    n = add_number(fields, n, "offset", note->offset, note->offset >= 0 && note->partition >= 0);
+    n = add_number(fields, n, "partition", note->partition, is_about_a_record(note));
+    n = add_number(fields, n, "offset", note->offset, is_about_a_record(note));
     n = add_number(fields, n, "converged_after_ms", note->converged_after_ms,
                    note->converged_after_ms >= 0);
     n = add_number(fields, n, "shard", shard->number, true);
