@@ -128,7 +128,7 @@ make_topics() {
     [[ ! -e $folder/topics.made ]] || return 0
     local binary
     binary=$(program sluice)
-    "$binary" --kafka-brokers "$(address_of kafka)" topics create --partitions "$shards" \
+    "$binary" topics create --kafka-brokers "$(address_of kafka)" --partitions "$shards" \
         >"$folder/topics.log" 2>&1 || {
         cat "$folder/topics.log" >&2
         return 1
