@@ -4,7 +4,6 @@
 #include "judge.h"
 
 #include "slu/base/memory.h"
-#include "slu/plan/admit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -104,22 +103,17 @@ void
 slu_apply_document(struct slu_engine *engine,
                    struct slu_entity *entity,
                    const struct slu_judging *judging,
-                   const struct slu_document *document,
-                   const char *spec,
-                   size_t spec_size,
-                   int64_t generation,
-                   bool begins_life)
+                   const struct slu_proposal *proposal,
+                   const struct slu_verdict *verdict)
 {
-    if (begins_life) {
-        char sha256[65];
-        slu_content_sha256(document, spec, spec_size, sha256);
-        begin_life(engine, entity, judging, document, sha256);
-    }
+    const struct slu_document *document = proposal->document;
+    if (verdict->begins_life)
+        begin_life(engine, entity, judging, document, proposal->sha256);
     const uint64_t init_before = entity->init_hash;
-    entity->generation = generation;
+    entity->generation = verdict->generation;
     entity->raw_hash = slu_hash128(judging->record->value, judging->record->value_size);
     entity->raw_is_plain = document->if_generation < 0;
-    slu_entity_set_text(entity, SLU_TEXT_SPEC, spec, spec_size);
+    slu_entity_set_text(entity, SLU_TEXT_SPEC, proposal->spec, proposal->spec_size);
     slu_entity_take_wish(entity, document->spec);
     entity->provider = provider_index(engine, document->spec);
     if (entity->init_hash != init_before) {

@@ -181,7 +181,8 @@ slu_call_out(struct slu_engine *engine,
     struct slu_call *call = build(engine, entity, action);
     call->by_label = by_label;
     call->low_lane = low_lane;
-    write_names(call, slu_action_names[action]);
+    if (call->changes) /* A look has no key to keep. */
+        write_names(call, slu_action_names[action]);
     send(engine, entity, call, after_commit, false);
     return call->id;
 }

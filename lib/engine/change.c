@@ -30,17 +30,38 @@ slu_mark_dirty(struct slu_engine *engine, struct slu_entity *entity)
 }
 
 static void
+put_name(struct slu_buffer *out, const char *name)
+{
+    if (out->data[out->size - 1] != '{')
+        slu_buffer_putc(out, ',');
+    slu_buffer_putc(out, '"');
+    slu_buffer_puts(out, name);
+    slu_buffer_append(out, "\":", 2);
+}
+
+static void
 put_member(struct slu_buffer *out, const char *name, const char *text)
 {
-    slu_buffer_printf(out, "%s\"%s\":", out->data[out->size - 1] == '{' ? "" : ",", name);
+    put_name(out, name);
     slu_buffer_json_string(out, text);
 }
 
 static void
 put_number(struct slu_buffer *out, const char *name, int64_t value)
 {
-    slu_buffer_printf(out, "%s\"%s\":%lld", out->data[out->size - 1] == '{' ? "" : ",", name,
-                      (long long) value);
+    char digits[24];
+    const int size = snprintf(digits, sizeof digits, "%lld", (long long) value);
+    put_name(out, name);
+    slu_buffer_append(out, digits, (size_t) size);
+}
+
+static void
+put_place(struct slu_buffer *out, int partition, int64_t offset)
+{
+    slu_buffer_puts(out, ",\"cause\":{");
+    put_number(out, "partition", partition);
+    put_number(out, "offset", offset);
+    slu_buffer_putc(out, '}');
 }
 
 static void
@@ -52,8 +73,7 @@ put_cause(struct slu_buffer *out, const struct slu_cause *cause)
         put_member(out, "id", cause->actor->id);
         slu_buffer_putc(out, '}');
     }
-    slu_buffer_printf(out, ",\"cause\":{\"partition\":%d,\"offset\":%lld}", cause->partition,
-                      (long long) cause->offset);
+    put_place(out, cause->partition, cause->offset);
 }
 
 /* Adds an event record; `data` is taken. */
@@ -68,20 +88,24 @@ add_event(struct slu_engine *engine,
 {
     struct slu_output *output = slu_batch_add(engine->batch, SLU_TOPIC_EVENTS, engine->config.shard);
     char time[SLU_TIME_TEXT_SIZE];
+    char source[SLU_CLUSTER_SIZE + 32];
+    char type[96];
     slu_time_write(engine->now_ms, time);
-    output->key = slu_strdup(key);
+    snprintf(source, sizeof source, "/sluice/%s/%d", engine->cluster, engine->config.shard);
+    snprintf(type, sizeof type, "dev.sluice.%s.%s", key_word, verb);
     output->key_size = strlen(key);
+    output->key = slu_memdup(key, output->key_size);
     output->value_size = data->size;
     output->value = slu_buffer_take(data);
-    slu_output_header(output, "ce_specversion", "1.0");
-    slu_output_header(output, "ce_id", "%s", ce_id);
-    slu_output_header(output, "ce_source", "/sluice/%s/%d", engine->cluster, engine->config.shard);
-    slu_output_header(output, "ce_type", "dev.sluice.%s.%s", key_word, verb);
-    slu_output_header(output, "ce_time", "%s", time);
-    slu_output_header(output, "ce_subject", "%s", key);
-    slu_output_header(output, "content-type", "application/json");
+    slu_output_header_text(output, "ce_specversion", "1.0");
+    slu_output_header_text(output, "ce_id", ce_id);
+    slu_output_header_text(output, "ce_source", source);
+    slu_output_header_text(output, "ce_type", type);
+    slu_output_header_text(output, "ce_time", time);
+    slu_output_header_text(output, "ce_subject", key);
+    slu_output_header_text(output, "content-type", "application/json");
     if (traceparent && traceparent[0])
-        slu_output_header(output, "traceparent", "%s", traceparent);
+        slu_output_header_text(output, "traceparent", traceparent);
     engine->batch->bytes += slu_output_size(output);
 }
 
@@ -112,8 +136,8 @@ add_transition(struct slu_engine *engine,
         put_member(&data, "externalId", slu_entity_text(entity, SLU_TEXT_EXTERNAL_ID));
         slu_buffer_puts(&data, ",\"processStateLost\":true");
     }
-    slu_buffer_printf(&data, ",\"cause\":{\"partition\":%d,\"offset\":%lld}}", engine->config.shard,
-                      (long long) entity->fence_offset);
+    put_place(&data, engine->config.shard, entity->fence_offset);
+    slu_buffer_putc(&data, '}');
     add_event(engine, slu_entity_text(entity, SLU_TEXT_KEY), slu_kinds[entity->kind].key_word, verb,
               ce_id, NULL, &data);
 }

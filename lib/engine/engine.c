@@ -233,8 +233,8 @@ write_shard(struct slu_engine *engine)
     output->key_size = strlen(key);
     output->value_size = value.size;
     output->value = slu_buffer_take(&value);
-    slu_output_header(output, "slu-epoch", "%lld", (long long) engine->shard.epoch);
-    slu_output_header(output, "slu-seq", "%lld", (long long) engine->shard.seq);
+    slu_output_header_int(output, "slu-epoch", engine->shard.epoch);
+    slu_output_header_int(output, "slu-seq", engine->shard.seq);
 }
 
 bool

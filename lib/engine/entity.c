@@ -31,8 +31,11 @@ void
 slu_entity_set_text(struct slu_entity *entity, enum slu_text text, const char *bytes, size_t size)
 {
     const struct slu_texts *before = entity->texts;
+    if (slu_entity_text_size(entity, text) == size &&
+        (!size || memcmp(slu_entity_text(entity, text), bytes, size) == 0))
+        return;
     const size_t total = before->offset[SLU_TEXT_COUNT] - slu_entity_text_size(entity, text) + size;
-    struct slu_texts *after = slu_alloc(sizeof *after + total);
+    struct slu_texts *after = slu_realloc(NULL, sizeof *after + total);
     uint32_t at = 0;
     for (int i = 0; i < SLU_TEXT_COUNT; i++) {
         const char *from = i == (int) text ? bytes : slu_entity_text(entity, (enum slu_text) i);
@@ -40,6 +43,7 @@ slu_entity_set_text(struct slu_entity *entity, enum slu_text text, const char *b
         after->offset[i] = at;
         if (length)
             memcpy(after->bytes + at, from, length);
+        after->bytes[at + length] = 0;
         at += (uint32_t) length + 1;
     }
     after->offset[SLU_TEXT_COUNT] = at;
@@ -116,6 +120,17 @@ slu_entity_take_wish(struct slu_entity *entity, const json_t *spec)
     entity->expires_at_ms =
         wish.ttl_ms ? entity->created_at_ms + wish.ttl_ms + entity->paused_total_ms
                     : wish.expires_at_ms;
+}
+
+void
+slu_entity_created_hex(const struct slu_entity *entity, char ret_hex[65])
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < sizeof entity->created_sha256; i++) {
+        ret_hex[2 * i] = digits[entity->created_sha256[i] >> 4];
+        ret_hex[2 * i + 1] = digits[entity->created_sha256[i] & 0xf];
+    }
+    ret_hex[64] = 0;
 }
 
 void

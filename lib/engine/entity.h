@@ -169,6 +169,7 @@ struct slu_motion *slu_entity_motion(struct slu_entity *entity); /* Makes it whe
 /* Takes what planning needs out of a decoded spec. */
 void slu_entity_take_wish(struct slu_entity *entity, const json_t *spec);
 
+void slu_entity_created_hex(const struct slu_entity *entity, char ret_hex[65]);
 void slu_entity_uid(const struct slu_entity *entity, char ret_uid[SLU_UID_SIZE]);
 bool slu_entity_has_instance(const struct slu_entity *entity);
 

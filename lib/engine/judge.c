@@ -183,8 +183,7 @@ accepted_of(const struct slu_entity *entity, char hex[65], struct slu_accepted *
                                  .created_sha256 = "", .spec = ""};
     if (!entity)
         return;
-    for (size_t i = 0; i < sizeof entity->created_sha256; i++)
-        snprintf(hex + 2 * i, 3, "%02x", entity->created_sha256[i]);
+    slu_entity_created_hex(entity, hex);
     *ret = (struct slu_accepted){
         .kept = true,
         .deleted = entity->wish == SLU_WISH_DELETED,
@@ -267,8 +266,7 @@ carry_out(struct slu_engine *engine,
     } else if (changes) {
         if (!entity)
             entity = add_entity(engine, judging);
-        slu_apply_document(engine, entity, judging, document, proposal->spec, proposal->spec_size,
-                           verdict->generation, verdict->begins_life);
+        slu_apply_document(engine, entity, judging, proposal, verdict);
     }
     if (entity && verdict->kind != SLU_VERDICT_NOTHING) {
         entity->fence_offset = judging->record->offset;
@@ -291,16 +289,18 @@ judge_proposal(struct slu_engine *engine,
                                     .append_ms = judging->cause.append_ms,
                                     .forwarded = judging->cause.forwarded};
     SLU_AUTO_FREE char *spec = NULL;
-    char sha256[65] = "";
-    if (document) {
-        spec = slu_spec_text(document->spec, &proposal.spec_size);
-        slu_content_sha256(document, spec, proposal.spec_size, sha256);
-        proposal.spec = spec;
-        proposal.sha256 = sha256;
-    }
     char created[65] = "";
     struct slu_accepted accepted;
     accepted_of(find(engine, judging->key_text), created, &accepted);
+    char sha256[65] = "";
+    if (document) {
+        spec = slu_spec_text(document->spec, &proposal.spec_size);
+        proposal.spec = spec;
+        /* Only what creates is compared by its hash, now or when it comes again. */
+        if (!accepted.kept || accepted.deleted || proposal.ce_id[0])
+            slu_content_sha256(document, spec, proposal.spec_size, sha256);
+        proposal.sha256 = sha256;
+    }
 
     struct slu_verdict verdict;
     slu_admit(&accepted, &proposal, &verdict);

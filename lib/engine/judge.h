@@ -5,6 +5,8 @@
 
 #include "internal.h"
 
+#include "slu/plan/admit.h"
+
 /* A record on its way through judgement. */
 struct slu_judging {
     const struct slu_record *record;
@@ -19,11 +21,8 @@ struct slu_judging {
 void slu_apply_document(struct slu_engine *engine,
                         struct slu_entity *entity,
                         const struct slu_judging *judging,
-                        const struct slu_document *document,
-                        const char *spec,
-                        size_t spec_size,
-                        int64_t generation,
-                        bool begins_life);
+                        const struct slu_proposal *proposal,
+                        const struct slu_verdict *verdict);
 void slu_apply_delete(struct slu_engine *engine, struct slu_entity *entity, int64_t generation);
 void slu_apply_redrive(struct slu_engine *engine, struct slu_entity *entity);
 void slu_apply_activity(struct slu_engine *engine,

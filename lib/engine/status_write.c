@@ -101,8 +101,7 @@ static void
 put_created(struct slu_buffer *out, const struct slu_entity *entity)
 {
     char hex[65];
-    for (size_t i = 0; i < sizeof entity->created_sha256; i++)
-        snprintf(hex + 2 * i, 3, "%02x", entity->created_sha256[i]);
+    slu_entity_created_hex(entity, hex);
     open_object(out, "created");
     if (slu_entity_text_size(entity, SLU_TEXT_CE_ID))
         put_text(out, "ceId", slu_entity_text(entity, SLU_TEXT_CE_ID));
@@ -459,15 +458,15 @@ slu_status_headers(const struct slu_entity *entity,
     const struct slu_motion *motion = entity->motion;
     char uid[SLU_UID_SIZE];
     slu_entity_uid(entity, uid);
-    slu_output_header(output, "slu-generation", "%lld", (long long) entity->generation);
-    slu_output_header(output, "slu-phase", "%s", phase_word(entity));
-    slu_output_header(output, "slu-incarnation", "%u", entity->incarnation);
-    slu_output_header(output, "slu-epoch", "%lld", (long long) entity->fence_epoch);
-    slu_output_header(output, "slu-uid", "%s", uid);
-    slu_output_header(output, "slu-due", "%lld", (long long) next_deadline_ms(entity, frame));
-    slu_output_header(output, "slu-pending", "%d",
-                      motion && (motion->main.action || motion->side.action));
-    slu_output_header(output, "slu-appended", "%lld", (long long) entity->origin_ms);
+    slu_output_header_int(output, "slu-generation", entity->generation);
+    slu_output_header_text(output, "slu-phase", phase_word(entity));
+    slu_output_header_int(output, "slu-incarnation", entity->incarnation);
+    slu_output_header_int(output, "slu-epoch", entity->fence_epoch);
+    slu_output_header_text(output, "slu-uid", uid);
+    slu_output_header_int(output, "slu-due", next_deadline_ms(entity, frame));
+    slu_output_header_int(output, "slu-pending",
+                          motion && (motion->main.action || motion->side.action));
+    slu_output_header_int(output, "slu-appended", entity->origin_ms);
     if (entity->raw_is_plain) {
         slu_output_header(output, "slu-hash", "%016llx%016llx",
                           (unsigned long long) entity->raw_hash.high,

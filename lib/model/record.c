@@ -41,15 +41,35 @@ slu_batch_add(struct slu_batch *batch, enum slu_topic topic, int partition)
     return output;
 }
 
+static struct slu_output_header *
+next_header(struct slu_output *output, const char *name)
+{
+    assert(output->header_count < SLU_RECORD_HEADERS_MAX);
+    struct slu_output_header *header = &output->headers[output->header_count++];
+    const size_t size = strlen(name);
+    assert(size < sizeof(header->name));
+    memcpy(header->name, name, size + 1);
+    return header;
+}
+
+void
+slu_output_header_text(struct slu_output *output, const char *name, const char *value)
+{
+    next_header(output, name)->value = slu_strdup(value);
+}
+
+void
+slu_output_header_int(struct slu_output *output, const char *name, int64_t value)
+{
+    char digits[24];
+    snprintf(digits, sizeof(digits), "%lld", (long long) value);
+    next_header(output, name)->value = slu_strdup(digits);
+}
+
 void
 slu_output_header(struct slu_output *output, const char *name, const char *format, ...)
 {
-    assert(output->header_count < SLU_RECORD_HEADERS_MAX);
-
-    struct slu_output_header *header = &output->headers[output->header_count++];
-    assert(strlen(name) < sizeof(header->name));
-    snprintf(header->name, sizeof(header->name), "%s", name);
-
+    struct slu_output_header *header = next_header(output, name);
     va_list arguments, again;
     va_start(arguments, format);
     va_copy(again, arguments);

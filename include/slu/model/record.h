@@ -78,6 +78,10 @@ struct slu_batch {
 struct slu_output *slu_batch_add(struct slu_batch *batch, enum slu_topic topic, int partition);
 void slu_output_header(struct slu_output *output, const char *name, const char *format, ...)
     SLU_PRINTF(3, 4);
+
+/* The same without a format: the hot path writes a dozen headers for every record. */
+void slu_output_header_text(struct slu_output *output, const char *name, const char *value);
+void slu_output_header_int(struct slu_output *output, const char *name, int64_t value);
 size_t slu_output_size(const struct slu_output *output);
 struct slu_batch *slu_batch_new(int shard);
 void slu_batch_free(struct slu_batch *batch);
