@@ -8,6 +8,7 @@
 
 #include <poll.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,8 +162,7 @@ wait_for_work(struct slu_asker *asker, char *ret_why, size_t size, bool *ret_sus
     }
     *ret_suspected = asker->suspected || timed_out;
     asker->suspected = false;
-    ret_why[0] = '\0';
-    strncat(ret_why, asker->why, size - 1);
+    snprintf(ret_why, size, "%s", asker->why);
     pthread_mutex_unlock(&asker->lock);
     return node;
 }
