@@ -115,6 +115,13 @@ mark_unanswered(struct slu_engine *engine, struct slu_entity *entity, enum slu_a
 /* --- instances ---------------------------------------------------------------------------------- */
 
 static void
+take_lease(struct slu_engine *engine, struct slu_entity *entity, int32_t seconds)
+{
+    entity->lease_refreshed_at_ms = engine->now_ms;
+    entity->lease_given_seconds = seconds;
+}
+
+static void
 bind(struct slu_engine *engine,
      struct slu_entity *entity,
      const struct slu_seen *seen,
@@ -122,7 +129,7 @@ bind(struct slu_engine *engine,
 {
     slu_entity_set_text(entity, SLU_TEXT_EXTERNAL_ID, seen->external_id, strlen(seen->external_id));
     entity->instance_incarnation = incarnation;
-    entity->lease_refreshed_at_ms = engine->now_ms;
+    take_lease(engine, entity, entity->lease_seconds);
     if (!entity->session_created_at_ms)
         entity->session_created_at_ms = engine->now_ms;
     struct slu_motion *motion = slu_entity_motion(entity);
@@ -150,6 +157,7 @@ absorb_create(struct slu_engine *engine,
     const int64_t session_ms = entity->session_created_at_ms;
     entity->motion->main = (struct slu_waiting){0};
     bind(engine, entity, &facts->seen[0], open->incarnation);
+    take_lease(engine, entity, open->lease_seconds);
     entity->retiring = stale && slu_goal_now(engine, entity) != SLU_GOAL_GONE;
     if (stale)
         entity->session_created_at_ms = session_ms;
@@ -162,18 +170,21 @@ absorb_create(struct slu_engine *engine,
 
 /* A resume that gave back another instance starts a new incarnation and says so (rule 6). */
 static void
-absorb_resume(struct slu_engine *engine, struct slu_entity *entity, const struct slu_facts *facts)
+absorb_resume(struct slu_engine *engine,
+              struct slu_entity *entity,
+              const struct slu_open_call *open,
+              const struct slu_facts *facts)
 {
     const struct slu_seen *seen = facts->seen_count > 0 ? &facts->seen[0] : NULL;
     const bool other = seen && seen->external_id[0] &&
                        strcmp(seen->external_id, slu_entity_text(entity, SLU_TEXT_EXTERNAL_ID)) != 0;
     entity->motion->main = (struct slu_waiting){0};
-    entity->lease_refreshed_at_ms = engine->now_ms;
     if (other) {
         bind(engine, entity, seen, ++entity->incarnation);
         slu_emit(engine, entity, "replaced", "ResumedAsAnother",
                  "the provider resumed another instance under another id");
     }
+    take_lease(engine, entity, open->lease_seconds);
     slu_mark_dirty(engine, entity);
     set_life(engine, entity, seen ? seen->life : SLU_LIFE_UNKNOWN);
     forget_troubles(entity);
@@ -246,10 +257,18 @@ fail_init(struct slu_engine *engine, struct slu_entity *entity, const struct slu
 }
 
 static void
-absorb_init(struct slu_engine *engine, struct slu_entity *entity, const struct slu_facts *facts)
+absorb_init(struct slu_engine *engine,
+            struct slu_entity *entity,
+            const struct slu_open_call *open,
+            const struct slu_facts *facts)
 {
     struct slu_motion *motion = entity->motion;
     entity->seen_at_ms = engine->now_ms;
+    if (open->init_hash != entity->init_hash) { /* Of a list that is wished no more. */
+        motion->main = (struct slu_waiting){0};
+        slu_mark_dirty(engine, entity);
+        return;
+    }
     if (!facts->has_exit) {
         set_life(engine, entity, SLU_LIFE_UNKNOWN);
         return;
@@ -474,7 +493,7 @@ absorb_done(struct slu_engine *engine,
         absorb_create(engine, entity, open, facts);
         break;
     case SLU_ACTION_RESUME:
-        absorb_resume(engine, entity, facts);
+        absorb_resume(engine, entity, open, facts);
         break;
     case SLU_ACTION_PAUSE:
         absorb_pause(engine, entity);
@@ -483,7 +502,7 @@ absorb_done(struct slu_engine *engine,
         absorb_delete(engine, entity, false);
         break;
     case SLU_ACTION_INIT:
-        absorb_init(engine, entity, facts);
+        absorb_init(engine, entity, open, facts);
         break;
     case SLU_ACTION_NONE:
     case SLU_ACTION_INSPECT:
@@ -555,7 +574,7 @@ absorb_side(struct slu_engine *engine,
     motion->extend_retry_at_ms = 0;
     if (facts->outcome == SLU_OUTCOME_DONE) {
         motion->side = (struct slu_waiting){0};
-        entity->lease_refreshed_at_ms = engine->now_ms;
+        take_lease(engine, entity, open->lease_seconds);
         slu_mark_dirty(engine, entity);
         return;
     }

@@ -36,6 +36,13 @@ end_earlier_life(struct slu_engine *engine, struct slu_entity *entity)
         motion->main = (struct slu_waiting){0};
 }
 
+static bool
+may_land(const struct slu_entity *entity)
+{
+    const struct slu_motion *motion = entity->motion;
+    return motion && (motion->main.action || motion->side.action || motion->unanswered_until_ms);
+}
+
 static void
 begin_life(struct slu_engine *engine,
            struct slu_entity *entity,
@@ -66,10 +73,10 @@ begin_life(struct slu_engine *engine,
     entity->active_until_ms = 0;
     entity->expired = entity->started = false;
     memset(entity->condition, 0, sizeof entity->condition);
-    /* A uid this new labels nothing: no look is needed to know that nothing is there. Calls of the
-     * earlier life that were never answered go on counting (unanswered_until_ms). */
+    /* A uid this new labels nothing: no look is needed to know that nothing is there, unless a CREATE
+     * of the earlier life may still land. */
     if (!entity->retiring)
-        entity->life = SLU_LIFE_ABSENT;
+        entity->life = may_land(entity) ? SLU_LIFE_UNKNOWN : SLU_LIFE_ABSENT;
     if (!entity->motion || !entity->motion->main.action)
         entity->call = 0;
 }

@@ -163,11 +163,23 @@ send(struct slu_engine *engine,
                                                .action = call->action,
                                                .surplus = surplus,
                                                .uid_offset = entity->uid_offset,
-                                               .incarnation = (uint32_t) call->incarnation});
+                                               .incarnation = (uint32_t) call->incarnation,
+                                               .lease_seconds = call->lease_seconds,
+                                               .init_hash = entity->init_hash});
     engine->open_count++;
     engine->counters.calls[call->action]++;
     const struct slu_held_call held = {call, after_commit ? engine->shard.seq + 1 : 0};
     slu_queue_push(after_commit ? &engine->held : &engine->ready, &held, sizeof held);
+}
+
+/* A retry keeps the number of its decision, whatever was decided beside it meanwhile. */
+static int64_t
+number_of(const struct slu_entity *entity, enum slu_action action)
+{
+    const struct slu_motion *motion = entity->motion;
+    if (motion->main.action == action)
+        return motion->main.call;
+    return motion->side.action == action ? motion->side.call : entity->call;
 }
 
 uint64_t
@@ -179,6 +191,7 @@ slu_call_out(struct slu_engine *engine,
              bool after_commit)
 {
     struct slu_call *call = build(engine, entity, action);
+    call->call = number_of(entity, action);
     call->by_label = by_label;
     call->low_lane = low_lane;
     if (call->changes) /* A look has no key to keep. */
@@ -213,19 +226,26 @@ slu_release_calls(struct slu_engine *engine)
     }
 }
 
-/* A call that a DELETE overtook before it left need not leave any more. */
+/* A call that was overtaken before it left, or whose decision was dropped: status does not tell of
+ * it, and nobody waits for its answer. */
 static bool
-was_overtaken(struct slu_engine *engine, const struct slu_call *call)
+is_stale(struct slu_engine *engine, const struct slu_call *call)
 {
     const struct slu_open_call *open = slu_open_find(engine, call->id);
     if (!open)
         return true; /* Its resource was forgotten meanwhile. */
     struct slu_motion *motion = open->entity->motion;
-    if (open->surplus || !motion || motion->side.id != call->id ||
-        motion->side.action == SLU_ACTION_EXTEND)
+    if (open->surplus)
         return false;
-    motion->side = (struct slu_waiting){0};
-    slu_mark_dirty(engine, open->entity);
+    const bool beside = motion && motion->side.id == call->id;
+    const bool awaited = motion && (motion->main.id == call->id || motion->look_id == call->id ||
+                                    (beside && call->action == SLU_ACTION_EXTEND));
+    if (awaited)
+        return false;
+    if (beside) {
+        motion->side = (struct slu_waiting){0};
+        slu_mark_dirty(engine, open->entity);
+    }
     slu_open_remove(engine, call->id);
     return true;
 }
@@ -235,7 +255,7 @@ slu_engine_next_call(struct slu_engine *engine)
 {
     struct slu_held_call held;
     while (slu_queue_take(&engine->ready, &held)) {
-        if (!was_overtaken(engine, held.call))
+        if (!is_stale(engine, held.call))
             return held.call;
         slu_call_free(held.call);
     }

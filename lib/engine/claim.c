@@ -96,6 +96,7 @@ slu_engine_claim(struct slu_engine *engine,
                  const struct slu_shard_record *last,
                  struct slu_error *reterr)
 {
+    enum { TRIES_UNTIL_POISON = 3 };
     if (last->shard_count != engine->config.shard_count) {
         return slu_fail(reterr, SLU_FATAL,
                         "shard %d was made for %d shards, the topics have %d: see `sluice topics "
@@ -109,8 +110,8 @@ slu_engine_claim(struct slu_engine *engine,
     snprintf(engine->cluster, sizeof engine->cluster, "%s", last->cluster);
     engine->shard = *last;
     engine->shard.unknown = json_incref(last->unknown);
-    snprintf(engine->poison, sizeof engine->poison, "%s", last->trying);
-    engine->shard.trying[0] = 0;
+    if (last->tries >= TRIES_UNTIL_POISON)
+        snprintf(engine->poison, sizeof engine->poison, "%s", last->trying);
     engine->shard.epoch++;
     engine->shard.claims++;
     snprintf(engine->shard.owner, sizeof engine->shard.owner, "%s", engine->owner_url);

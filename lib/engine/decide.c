@@ -288,6 +288,7 @@ prepare_create(struct slu_engine *engine, struct slu_entity *entity)
         motion->recovering = motion->lost_recorded || motion->recovering;
     }
     motion->create_spent = motion->lost_recorded = motion->redriven = false;
+    entity->started = true; /* Wanted for good, whatever autoStart says later (behaviour.md §1). */
     memcpy(motion->body_sha256, sha256, sizeof sha256);
     if (entity->phase != SLU_PHASE_STARTING)
         slu_set_phase(engine, entity, SLU_PHASE_STARTING, "starting",
@@ -344,7 +345,9 @@ extend_at_ms(const struct slu_entity *entity)
                      slu_entity_has_instance(entity);
     if (!due)
         return INT64_MAX;
-    const int64_t at_ms = entity->lease_refreshed_at_ms + (int64_t) entity->lease_seconds * 1000 / 3;
+    const bool other_length = entity->lease_given_seconds != entity->lease_seconds;
+    const int64_t third_ms = other_length ? 0 : (int64_t) entity->lease_seconds * 1000 / 3;
+    const int64_t at_ms = entity->lease_refreshed_at_ms + third_ms;
     const int64_t retry_ms = entity->motion ? entity->motion->extend_retry_at_ms : 0;
     return at_ms > retry_ms ? at_ms : retry_ms;
 }

@@ -260,7 +260,7 @@ slu_engine_take_batch(struct slu_engine *engine, bool even_if_idle)
         write_status(engine, engine->dirty[i]);
     engine->dirty_count = 0;
     write_shard(engine);
-    engine->trying_taken = engine->shard.trying[0] != 0;
+    engine->trying_taken = engine->trying_told;
 
     struct slu_batch *batch = engine->batch;
     batch->epoch = engine->shard.epoch;

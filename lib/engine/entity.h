@@ -125,7 +125,8 @@ struct slu_entity {
     uint32_t transition;
     uint32_t call;
     int32_t idle_pause_after_seconds;
-    int32_t lease_seconds;
+    int32_t lease_seconds;              /* As wished. */
+    int32_t lease_given_seconds;        /* Of the lease in place. */
     uint32_t due_index;                 /* Place in the due heap, from 1; 0: not in it. */
     uint16_t init_count;
     uint16_t init_attempts;

@@ -29,6 +29,8 @@ struct slu_open_call {
     bool surplus;         /* Deletes an instance that is not the bound one. */
     int64_t uid_offset;   /* Of the life that decided it. */
     uint32_t incarnation; /* The instance it is about. */
+    int32_t lease_seconds; /* That it asks for. */
+    uint64_t init_hash;    /* INIT: of the list whose command it runs. */
 };
 
 struct slu_queue { /* Of fixed-size items; takes from the front. */
@@ -61,7 +63,8 @@ struct slu_engine {
     size_t dirty_count, dirty_capacity;
     bool shard_moved;                /* The shard record itself must be written. */
     bool alone;                      /* The batch holds a record that travels alone. */
-    bool trying_taken, trying_committed; /* shard.trying is in a batch taken; has committed. */
+    bool trying_told; /* shard.trying names what this leader tries; in a batch taken; committed. */
+    bool trying_taken, trying_committed;
     char poison[48];                 /* "partition/offset": it stopped its leaders, dead-letter it. */
     bool in_flight;
     int64_t committed_seq;

@@ -73,7 +73,8 @@ move_position(struct slu_engine *engine, const struct slu_record *record)
     slu_shard_record_advance(&engine->shard, record->partition, record->offset + 1);
     engine->shard.claims = 0;
     engine->shard.trying[0] = 0;
-    engine->trying_taken = engine->trying_committed = false;
+    engine->shard.tries = 0;
+    engine->trying_told = engine->trying_taken = engine->trying_committed = false;
     engine->shard_moved = true;
     engine->counters.facts++;
 }
@@ -84,8 +85,10 @@ name_record(const struct slu_record *record, char *ret_text, size_t size)
     snprintf(ret_text, size, "%d/%lld", record->partition, (long long) record->offset);
 }
 
-/* A record that stopped three leaders in a row is admitted alone, after the log says so: the claim
- * that finds `trying` knows which record to put aside (design.md §7). */
+/* After three claims without progress the next record is admitted alone, after the log says that
+ * this leader tries it: should it stop three more leaders at that very point, a claim knows which
+ * record to put aside. (One such leader is no proof: leaders also stop for reasons of their own, and
+ * an innocent record would be lost; tests/sim seed 58.) */
 static bool
 may_try(struct slu_engine *engine, const struct slu_record *record)
 {
@@ -94,9 +97,12 @@ may_try(struct slu_engine *engine, const struct slu_record *record)
         return true;
     char name[sizeof engine->shard.trying];
     name_record(record, name, sizeof name);
-    if (strcmp(engine->shard.trying, name) == 0)
+    const bool same = strcmp(engine->shard.trying, name) == 0;
+    if (same && engine->trying_told)
         return engine->trying_committed;
     snprintf(engine->shard.trying, sizeof engine->shard.trying, "%s", name);
+    engine->shard.tries = same ? engine->shard.tries + 1 : 1;
+    engine->trying_told = true;
     engine->trying_taken = engine->trying_committed = false;
     engine->shard_moved = true;
     return false;
@@ -383,6 +389,17 @@ place_wrong(struct slu_engine *engine, const struct slu_judging *judging, int to
         forward(engine, record, to);
 }
 
+static void
+put_aside(struct slu_engine *engine, const struct slu_judging *judging, bool keyed)
+{
+    static const char why[] = "three leaders in a row stopped just when they admitted it alone";
+    struct slu_refusal refusal;
+    (void) slu_refuse(&refusal, SLU_CODE_INVALID, NULL, "%s; its bytes are a dead letter", why);
+    if (keyed)
+        refuse(engine, judging, &refusal);
+    slu_dead_letter(engine, judging->record, why);
+}
+
 bool
 slu_engine_record(struct slu_engine *engine, const struct slu_record *record, int64_t now_ms)
 {
@@ -405,8 +422,10 @@ slu_engine_record(struct slu_engine *engine, const struct slu_record *record, in
         return false;
 
     move_position(engine, record);
+    judging.key_size =
+        keyed ? slu_key_write(&judging.key, judging.key_text, sizeof judging.key_text) : 0;
     if (is_poison(engine, record)) {
-        slu_dead_letter(engine, record, "three leaders in a row stopped while admitting it");
+        put_aside(engine, &judging, keyed);
         return true;
     }
     if (!keyed) {
@@ -420,7 +439,6 @@ slu_engine_record(struct slu_engine *engine, const struct slu_record *record, in
     }
     read_ce_id(record, &judging.cause);
     judging.redrive = slu_record_header(record, "slu-redrive") != NULL;
-    judging.key_size = slu_key_write(&judging.key, judging.key_text, sizeof judging.key_text);
     judge(engine, &judging);
     return true;
 }

@@ -262,6 +262,8 @@ READ(read_activity)
 READ(read_lease)
 {
     reading->entity->lease_refreshed_at_ms = number(slu_slice_member(value, "refreshedAtMs"));
+    reading->entity->lease_given_seconds =
+        (int32_t) number(slu_slice_member(value, "durationSeconds"));
 }
 
 READ(read_init)

@@ -316,10 +316,10 @@ put_lease(struct slu_buffer *out, const struct slu_entity *entity)
     if (!entity->lease_refreshed_at_ms)
         return;
     open_object(out, "lease");
-    put_int(out, "durationSeconds", entity->lease_seconds);
+    put_int(out, "durationSeconds", entity->lease_given_seconds);
     put_int(out, "refreshedAtMs", entity->lease_refreshed_at_ms);
     put_int(out, "expiresAtMs",
-            entity->lease_refreshed_at_ms + (int64_t) entity->lease_seconds * 1000);
+            entity->lease_refreshed_at_ms + (int64_t) entity->lease_given_seconds * 1000);
     close_object(out);
 }
 

@@ -105,6 +105,8 @@ read_members(json_t *object, struct slu_shard_record *record, struct slu_error *
         status = read_count(object, "claims", INT64_MAX, &record->claims, reterr);
     if (!status && json_object_get(object, "trying"))
         status = read_text(object, "trying", record->trying, sizeof(record->trying), reterr);
+    if (!status && json_object_get(object, "tries"))
+        status = read_count(object, "tries", INT64_MAX, &record->tries, reterr);
     if (!status && (shard_count < 1 || record->cluster[0] == '\0'))
         status = slu_fail(reterr, SLU_INVALID, "shard record: cluster and n must not be empty");
     record->shard_count = (int) shard_count;
@@ -168,6 +170,7 @@ slu_shard_record_write(const struct slu_shard_record *record, struct slu_buffer 
     if (record->trying[0]) {
         slu_buffer_puts(out, ",\"trying\":");
         slu_buffer_json_string(out, record->trying);
+        slu_buffer_printf(out, ",\"tries\":%lld", (long long) record->tries);
     }
     if (record->unknown)
         write_unknown(record->unknown, out);

@@ -31,6 +31,7 @@ struct slu_shard_record {
     int admitted_count;
     int64_t claims;          /* Claims since the position last moved. */
     char trying[48];         /* "partition/offset" of a record admitted alone; "" mostly. */
+    int64_t tries;           /* Leaders that were about to admit `trying`; 0 without one. */
     json_t *unknown;         /* Members this version does not know: kept and written back. */
 };
 

@@ -255,20 +255,49 @@ test_claim_counts_idleness_from_the_take_over(void **state)
     assert_member(rig, KEY, "detail.idle", "true");
 }
 
+/* Each leader says that it tries the record alone, and stops before it does. */
 static void
-test_claim_puts_aside_the_record_that_stopped_three_leaders(void **state)
+stop_a_leader(struct rig *rig)
+{
+    assert_false(rig_publish_with(rig, KEY, RUNNING, NULL, NULL));
+    assert_true(rig_commit(rig));
+    rig_take_over(rig);
+}
+
+static void
+test_claim_puts_aside_the_record_that_stops_every_leader(void **state)
 {
     struct rig *rig = *state;
     for (int i = 0; i < 3; i++)
         rig_take_over(rig);
-    assert_false(rig_publish_with(rig, KEY, RUNNING, NULL, NULL)); /* First the log says so. */
+    for (int i = 0; i < 3; i++)
+        stop_a_leader(rig);
+    assert_false(rig_publish_with(rig, KEY, RUNNING, NULL, NULL));
     assert_true(rig_commit(rig));
-    rig_take_over(rig); /* … and this leader stops as well. */
-    assert_true(rig_publish_with(rig, KEY, RUNNING, NULL, NULL) ||
-                (rig_commit(rig) && rig_publish_with(rig, KEY, RUNNING, NULL, NULL)));
+    assert_true(rig_publish_with(rig, KEY, RUNNING, NULL, NULL));
     rig_turn(rig);
     assert_int_equal(rig_count(rig, SLU_TOPIC_DEADLETTER), 1);
+    assert_string_equal(rig_history(rig, KEY), "refused");
     assert_null(rig_status(rig, KEY).text);
+    rig_publish(rig, KEY, RUNNING); /* The shard goes on. */
+    rig_turn(rig);
+    assert_non_null(rig_status(rig, KEY).text);
+}
+
+static void
+test_claim_admits_alone_what_stopped_two_leaders_for_reasons_of_their_own(void **state)
+{
+    struct rig *rig = *state;
+    for (int i = 0; i < 3; i++)
+        rig_take_over(rig);
+    for (int i = 0; i < 2; i++)
+        stop_a_leader(rig);
+    assert_false(rig_publish_with(rig, KEY, RUNNING, NULL, NULL));
+    assert_true(rig_commit(rig));
+    assert_true(rig_publish_with(rig, KEY, RUNNING, NULL, NULL));
+    rig_turn(rig);
+    assert_int_equal(rig_count(rig, SLU_TOPIC_DEADLETTER), 0);
+    assert_member(rig, KEY, "observedGeneration", "1");
 }
 
 static void
@@ -328,7 +357,8 @@ main(void)
         TEST(test_claim_lets_no_cached_observation_lead_to_a_change),
         TEST(test_claim_ignores_the_cache_about_another_instance),
         TEST(test_claim_counts_idleness_from_the_take_over),
-        TEST(test_claim_puts_aside_the_record_that_stopped_three_leaders),
+        TEST(test_claim_puts_aside_the_record_that_stops_every_leader),
+        TEST(test_claim_admits_alone_what_stopped_two_leaders_for_reasons_of_their_own),
         TEST(test_claim_keeps_members_of_a_newer_version),
         TEST(test_claim_stops_at_a_status_that_is_none_of_ours),
     };

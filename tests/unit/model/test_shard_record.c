@@ -51,7 +51,7 @@ test_every_member_survives(void **state)
     (void) state;
     expect_round_trip(
         "{\"cluster\":\"c-1\",\"n\":4,\"epoch\":12,\"seq\":345,\"owner\":\"http://10.0.0.1:8080\","
-        "\"admitted\":{\"3\":8842,\"7\":0},\"claims\":3,\"trying\":\"3/8842\"}");
+        "\"admitted\":{\"3\":8842,\"7\":0},\"claims\":3,\"trying\":\"3/8842\",\"tries\":2}");
 }
 
 static void
