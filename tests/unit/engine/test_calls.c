@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls and the wishes that change while they are on their way: each of these was found by the
+ * simulator (tests/sim). */
+#include "support/engine_rig.h"
+
+#define KEY "sandbox/s1"
+#define DOCUMENT(spec)                                                                 \
+    "{\"kind\":\"Sandbox\",\"id\":\"s1\",\"scope\":{\"tenantId\":\"t\",\"projectId\":" \
+    "\"p\"},\"spec\":{\"provider\":\"local\",\"placement\":{\"provider_pool\":\"default\"}," spec "}}"
+#define RUNNING DOCUMENT("\"ttlMs\":3600000")
+#define LEASE(seconds) DOCUMENT("\"ttlMs\":3600000,\"providerLeaseSeconds\":" #seconds)
+#define SESSION(more) \
+    DOCUMENT("\"ttlMs\":3600000,\"session\":{\"sessionId\":\"a\",\"idlePauseEnabled\":false" more "}")
+#define INIT(commands) SESSION(",\"init\":{\"commands\":[" commands "]}")
+
+static int
+setup(void **state)
+{
+    static struct rig rig;
+    rig_start(&rig);
+    *state = &rig;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    rig_stop(*state);
+    return 0;
+}
+
+static void
+serve_init(struct rig *rig, int index)
+{
+    struct slu_call *call = rig_call(rig, SLU_ACTION_INIT);
+    assert_int_equal(call->init_index, index);
+    struct slu_facts facts = rig_facts(SLU_OUTCOME_DONE);
+    facts.has_exit = true;
+    rig_answer(rig, call, &facts);
+}
+
+static void
+test_calls_renew_a_lease_at_once_when_its_length_changes(void **state)
+{
+    struct rig *rig = *state;
+    rig_publish(rig, KEY, LEASE(60));
+    rig_serve(rig, SLU_ACTION_CREATE, "i1", SLU_LIFE_RUNNING);
+    rig_publish(rig, KEY, LEASE(1200));
+    struct slu_call *extend = rig_call(rig, SLU_ACTION_EXTEND);
+    assert_int_equal(extend->lease_seconds, 1200);
+    assert_member(rig, KEY, "detail.lease.durationSeconds", "60");
+    const struct slu_facts done = rig_facts(SLU_OUTCOME_DONE);
+    rig_answer(rig, extend, &done);
+    assert_member(rig, KEY, "detail.lease.durationSeconds", "1200");
+    rig_no_call(rig);
+}
+
+static void
+test_calls_leave_a_sandbox_running_that_becomes_lazy_after_it_was_made(void **state)
+{
+    struct rig *rig = *state;
+    rig_publish(rig, KEY, SESSION(""));
+    rig_serve(rig, SLU_ACTION_CREATE, "i1", SLU_LIFE_RUNNING);
+    rig_publish(rig, KEY, SESSION(",\"autoStart\":false"));
+    rig_no_call(rig);
+    assert_member(rig, KEY, "phase", "\"running\"");
+}
+
+static void
+test_calls_begin_a_changed_init_list_with_its_first_command(void **state)
+{
+    struct rig *rig = *state;
+    rig_publish(rig, KEY, INIT("\"one\",\"two\""));
+    rig_serve(rig, SLU_ACTION_CREATE, "i1", SLU_LIFE_RUNNING);
+    struct slu_call *first = rig_call(rig, SLU_ACTION_INIT);
+    rig_publish(rig, KEY, INIT("\"three\",\"four\""));
+    struct slu_facts facts = rig_facts(SLU_OUTCOME_DONE);
+    facts.has_exit = true;
+    rig_answer(rig, first, &facts);
+    serve_init(rig, 0);
+    serve_init(rig, 1);
+    rig_no_call(rig);
+}
+
+static void
+test_calls_of_one_decision_keep_its_number(void **state)
+{
+    struct rig *rig = *state;
+    rig_publish(rig, KEY, INIT("\"one\",\"two\""));
+    rig_serve(rig, SLU_ACTION_CREATE, "i1", SLU_LIFE_RUNNING);
+    struct slu_call *first = rig_call(rig, SLU_ACTION_INIT);
+    const int64_t number = first->call;
+    rig_wait(rig, 400000); /* A third of the lease: extended beside the long command. */
+    rig_end(rig, SLU_ACTION_EXTEND, SLU_OUTCOME_DONE);
+    struct slu_facts facts = rig_facts(SLU_OUTCOME_DONE);
+    facts.has_exit = true;
+    rig_answer(rig, first, &facts);
+    struct slu_call *second = rig_call(rig, SLU_ACTION_INIT);
+    assert_int_equal(second->call, number);
+    slu_call_free(second);
+}
+
+static void
+test_calls_overtaken_before_they_left_do_not_leave(void **state)
+{
+    struct rig *rig = *state;
+    rig_publish(rig, KEY, INIT("\"one\""));
+    rig_serve(rig, SLU_ACTION_CREATE, "i1", SLU_LIFE_RUNNING);
+    slu_call_free(rig_call(rig, SLU_ACTION_INIT));
+    rig->now_ms += 400000;
+    slu_engine_turn(rig->engine, rig->now_ms, 0); /* Decides EXTEND; its batch is not taken yet. */
+    rig_publish(rig, KEY, NULL);
+    slu_call_free(rig_call(rig, SLU_ACTION_DELETE));
+    rig_no_call(rig); /* The status that was written tells of no EXTEND. */
+}
+
+/* The id is deleted, made anew and deleted again while the first CREATE is on its way. */
+static void
+test_calls_of_an_earlier_life_are_waited_for_by_the_deletion_of_a_later_one(void **state)
+{
+    struct rig *rig = *state;
+    rig_publish(rig, KEY, RUNNING);
+    struct slu_call *create = rig_call(rig, SLU_ACTION_CREATE);
+    rig_publish(rig, KEY, NULL);
+    rig_publish(rig, KEY, RUNNING);
+    rig_publish(rig, KEY, NULL);
+    rig_no_call(rig);
+    assert_member(rig, KEY, "phase", "\"deleting\"");
+    const struct slu_facts facts = rig_seen(create, "i1", SLU_LIFE_RUNNING);
+    rig_answer(rig, create, &facts);
+    struct slu_call *gone = rig_call(rig, SLU_ACTION_DELETE);
+    assert_string_equal(gone->external_id, "i1");
+    slu_call_free(gone);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        TEST(test_calls_renew_a_lease_at_once_when_its_length_changes),
+        TEST(test_calls_leave_a_sandbox_running_that_becomes_lazy_after_it_was_made),
+        TEST(test_calls_begin_a_changed_init_list_with_its_first_command),
+        TEST(test_calls_of_one_decision_keep_its_number),
+        TEST(test_calls_overtaken_before_they_left_do_not_leave),
+        TEST(test_calls_of_an_earlier_life_are_waited_for_by_the_deletion_of_a_later_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
