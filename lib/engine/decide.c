@@ -217,6 +217,22 @@ finish_end(struct slu_engine *engine, struct slu_entity *entity)
     slu_rest(entity);
 }
 
+/* What was to be made is wanted running no more, and nothing was made: back to waiting. */
+static void
+withdraw(struct slu_engine *engine, struct slu_entity *entity)
+{
+    struct slu_motion *motion = entity->motion;
+    const bool starts = entity->phase == SLU_PHASE_STARTING || entity->phase == SLU_PHASE_FAILED;
+    if (!starts || (motion && motion->main.id))
+        return;
+    const bool lost = motion && motion->recovering;
+    if (lost) {
+        motion->recovering = false;
+        motion->lost_recorded = true;
+    }
+    slu_set_phase(engine, entity, lost ? SLU_PHASE_LOST : SLU_PHASE_PENDING, "withdrawn", "Wish");
+}
+
 /* Somebody resumed it at the provider: that is use (rule 10). */
 static void
 notice_use(struct slu_engine *engine, struct slu_entity *entity)
@@ -246,6 +262,8 @@ slu_settle(struct slu_engine *engine, struct slu_entity *entity)
         return;
     }
     if (life == SLU_LIFE_GONE || life == SLU_LIFE_ABSENT) {
+        if (goal == SLU_GOAL_PAUSED && life == SLU_LIFE_ABSENT)
+            withdraw(engine, entity);
         if (goal == SLU_GOAL_GONE)
             finish_end(engine, entity);
         else if (life == SLU_LIFE_GONE && slu_entity_has_instance(entity))

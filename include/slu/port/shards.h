@@ -91,7 +91,8 @@ struct slu_shards_sink {
     void *context;
 };
 
-/* confirm → init_transactions → read shards[p] and status[p] to ends asked for after that.
+/* confirm → init_transactions → read shards[p] to its end, then status[p] to an end asked for after
+ * that: only in this order does an unmoved (epoch, seq) prove that the status read is whole.
  * Ends in CLAIM_READ, CLAIM_FAILED or NOT_CANDIDATE. `sink` stays valid until then. */
 void slu_shards_claim(struct slu_shards *shards, int shard, const struct slu_shards_sink *sink);
 
