@@ -385,7 +385,8 @@ take_deadletter(struct sim_world *world, const struct slu_output *output)
     long long offset = -1;
     (void) sscanf(header(output, "slu-origin"), "%d/%lld", &partition, &offset);
     struct sim_wish *wish = wish_at(world, partition, offset);
-    sim_say(world, "history: dead letter %d/%lld: %s", partition, offset, header(output, "slu-reason"));
+    sim_say(world, "history: dead letter %d/%lld: %s", partition, offset,
+            header(output, "slu-reason"));
     if (!wish)
         return; /* A forward that came to the wrong place: its first writing is no wish of ours. */
     if (wish->kind == SIM_WISH_NO_KEY)

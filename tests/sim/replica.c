@@ -30,6 +30,7 @@ sim_seat_forget(struct sim_world *world, int replica, int shard)
         slu_call_free(seat->held[i]);
     slu_engine_free(seat->engine);
     slu_batch_free(seat->batch);
+    slu_shard_record_done(&seat->claimed_over);
     if (seat->state == SIM_SEAT_LEADING)
         sim_say(world, "r%d shard %d: forgets", replica, shard);
     *seat = (struct sim_seat){.candidate = seat->candidate, .ticket = seat->ticket + 1};
@@ -108,6 +109,7 @@ sim_replica_free(struct sim_replica *replica)
             slu_call_free(seat->held[i]);
         slu_engine_free(seat->engine);
         slu_batch_free(seat->batch);
+        slu_shard_record_done(&seat->claimed_over);
     }
     free(replica->deferred);
 }

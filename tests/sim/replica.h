@@ -9,6 +9,7 @@
 #include "agenda.h"
 #include "group_model.h"
 #include "slu/engine/engine.h"
+#include "slu/model/shard_record.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,9 +33,10 @@ enum sim_adapter_step {
     SIM_STEP_REST,
     SIM_STEP_CONFIRM,
     SIM_STEP_INIT,
-    SIM_STEP_ENDS,
+    SIM_STEP_RECORD,
+    SIM_STEP_STATUS_END,
     SIM_STEP_STATUS,
-    SIM_STEP_SHARD_RECORD,
+    SIM_STEP_CLAIM,
     SIM_STEP_BEGIN,
     SIM_STEP_APPEND,
     SIM_STEP_END,
@@ -58,6 +60,7 @@ struct sim_seat {
     enum sim_adapter_step step;
     uint64_t ticket; /* What the thread was doing before a reset does not go on. */
     int64_t producer;
+    struct slu_shard_record claimed_over; /* The newest when the claim began to read. */
     size_t status_position, status_end;
     struct slu_batch *batch;
     size_t appended;
