@@ -99,7 +99,8 @@ apply_deadlines(struct slu_engine *engine, struct slu_entity *entity)
         return;
     }
     if (entity->active_until_ms && has_passed(engine, entity, entity->active_until_ms)) {
-        entity->last_active_at_ms = entity->active_until_ms;
+        if (entity->active_until_ms > entity->last_active_at_ms) /* A change of the wish is use too. */
+            entity->last_active_at_ms = entity->active_until_ms;
         entity->active_until_ms = 0;
         slu_mark_dirty(engine, entity);
     }

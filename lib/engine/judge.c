@@ -349,6 +349,20 @@ is_plain_repeat(struct slu_engine *engine, const struct slu_judging *judging)
            slu_hash128_equal(entity->raw_hash, slu_hash128(record->value, record->value_size));
 }
 
+/* A deployment may default to another provider than the contract's (contract-map §3.1). */
+static void
+default_provider(const struct slu_engine *engine, const struct slu_record *record, json_t *spec)
+{
+    const struct slu_slice value = {record->value, record->value_size};
+    const struct slu_slice data = slu_slice_member(value, "data");
+    const struct slu_slice given = slu_slice_member(
+        slu_slice_member(slu_slice_member(value, "specversion").text ? data : value, "spec"),
+        "provider");
+    if (given.text || !json_object_get(spec, "provider"))
+        return;
+    (void) json_object_set_new(spec, "provider", json_string(engine->config.default_provider));
+}
+
 static void
 judge(struct slu_engine *engine, struct slu_judging *judging)
 {
@@ -368,6 +382,8 @@ judge(struct slu_engine *engine, struct slu_judging *judging)
             slu_dead_letter(engine, record, refusal.message);
         return;
     }
+    if (record->value)
+        default_provider(engine, record, document.spec);
     const struct slu_document *given = record->value ? &document : NULL;
     if (judging->key.kind == SLU_KIND_ACTIVITY)
         judge_activity(engine, judging, given);

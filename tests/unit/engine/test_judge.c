@@ -156,6 +156,23 @@ test_judge_refuses_an_unknown_provider_and_names_the_configured(void **state)
 }
 
 static void
+test_judge_takes_the_deployments_provider_where_none_is_named(void **state)
+{
+    struct rig *rig = *state;
+    const char *document = "{\"kind\":\"Sandbox\",\"id\":\"s1\",\"scope\":{\"tenantId\":\"t\","
+                           "\"projectId\":\"p\"},\"spec\":{\"placement\":{\"provider_pool\":"
+                           "\"default\"},\"ttlMs\":60000}}";
+    assert_string_equal(judge(rig, document), "INVALID"); /* The contract's default: e2b. */
+    slu_engine_free(rig->engine);
+    rig->config.default_provider = "local";
+    rig->engine = slu_engine_new(&rig->config);
+    const struct slu_shard_record first = {.cluster = "c0ffee", .shard_count = RIG_SHARDS};
+    rig_claim(rig, &first);
+    assert_string_equal(judge(rig, document), "accepted 1");
+    assert_member(rig, KEY, "spec.provider", "\"local\"");
+}
+
+static void
 test_judge_keeps_a_resource_in_its_scope(void **state)
 {
     struct rig *rig = *state;
@@ -260,6 +277,7 @@ main(void)
         TEST(test_judge_accepts_the_deletion_of_what_is_not_there),
         TEST(test_judge_goes_on_counting_in_the_next_life),
         TEST(test_judge_refuses_an_unknown_provider_and_names_the_configured),
+        TEST(test_judge_takes_the_deployments_provider_where_none_is_named),
         TEST(test_judge_keeps_a_resource_in_its_scope),
         TEST(test_judge_refuses_to_change_what_is_fixed),
         TEST(test_judge_dead_letters_what_is_no_document_and_refuses_it_too),
