@@ -193,6 +193,7 @@ record_loss(struct slu_engine *engine, struct slu_entity *entity)
     entity->paused_since_ms = 0;
     slu_unpark(entity);
     slu_set_phase(engine, entity, SLU_PHASE_LOST, "lost", "ProviderSaysGone");
+    slu_loss_count(engine, entity);
 }
 
 /* Nothing is left of a life that was to end. */
@@ -419,6 +420,12 @@ is_held(const struct slu_entity *entity)
                                   !(motion && motion->redriven));
 }
 
+static int64_t
+later(int64_t a_ms, int64_t b_ms)
+{
+    return a_ms > b_ms ? a_ms : b_ms;
+}
+
 static struct slu_situation
 situation_of(const struct slu_engine *engine, const struct slu_entity *entity)
 {
@@ -434,7 +441,7 @@ situation_of(const struct slu_engine *engine, const struct slu_entity *entity)
         .held = is_held(entity),
         .init_due = goal == SLU_GOAL_RUNNING && !slu_entity_is_initialized(entity),
         .parked_until_ms = motion ? motion->parked_until_ms : 0,
-        .retry_at_ms = motion ? motion->retry_at_ms : 0,
+        .retry_at_ms = later(motion ? motion->retry_at_ms : 0, slu_loss_retry_ms(engine, entity)),
         .seen_at_ms = entity->seen_at_ms,
         .resync_ms = instance && instance->resync_ms ? instance->resync_ms : RESYNC_DEFAULT_MS,
     };

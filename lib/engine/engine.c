@@ -51,6 +51,7 @@ slu_engine_new(const struct slu_engine_config *config)
     };
     engine->random.state = config->seed;
     engine->batch = slu_batch_new(config->shard);
+    engine->losses = slu_alloc((size_t) config->instance_count * sizeof *engine->losses + 1);
     return engine;
 }
 
@@ -102,6 +103,7 @@ slu_engine_free(struct slu_engine *engine)
     slu_batch_free(engine->batch);
     free(engine->dirty);
     free(engine->open);
+    free(engine->losses);
     free_calls(&engine->ready);
     free_calls(&engine->held);
     free_texts(&engine->awaiting);

@@ -33,6 +33,13 @@ struct slu_open_call {
     uint64_t init_hash;    /* INIT: of the list whose command it runs. */
 };
 
+/* Losses at one provider instance within a minute. */
+struct slu_loss {
+    int64_t since_ms;
+    int64_t count;
+    int64_t slow_until_ms; /* Replacement waits until then; 0: never slowed down. */
+};
+
 struct slu_queue { /* Of fixed-size items; takes from the front. */
     char *items;
     size_t item_size, first, count, capacity;
@@ -75,6 +82,7 @@ struct slu_engine {
     struct slu_open_call *open;      /* Open addressing by id; id 0: free. */
     size_t open_count, open_capacity;
 
+    struct slu_loss *losses;         /* One per configured instance. */
     struct slu_queue notes;          /* struct slu_kept_note */
     struct slu_queue observations;   /* char *: keys; NULL-safe */
     struct slu_buffer lent;          /* Text of the note or observation handed out last. */
@@ -161,6 +169,12 @@ int64_t slu_timeout_ms(const struct slu_engine *engine,
                        const struct slu_entity *entity,
                        enum slu_action action);
 enum slu_goal slu_goal_now(const struct slu_engine *engine, const struct slu_entity *entity);
+
+/* --- loss.c ------------------------------------------------------------------------------------- */
+void slu_loss_count(struct slu_engine *engine, const struct slu_entity *entity);
+
+/* Until when the replacement of a lost one waits, 0: not at all. */
+int64_t slu_loss_retry_ms(const struct slu_engine *engine, const struct slu_entity *entity);
 
 /* --- calls.c ------------------------------------------------------------------------------------ */
 /* Hands out a call, after the batch being collected has committed when `after_commit` is set.

@@ -131,7 +131,7 @@ bool slu_engine_next_observation(struct slu_engine *engine, struct slu_observati
 /* One line for the log about a decision or an outcome; false when there is no more. Text is lent
  * until the next call into the engine; `reason` is a literal. */
 struct slu_note {
-    const char *event; /* "plan", "outcome", "accepted", "refused", "forwarded", "deadletter", … */
+    const char *event; /* "plan", "outcome", "accepted", "refused", "forwarded", "deadletter", "loss_burst" … */
     const char *key;
     const char *goal, *life, *action, *outcome; /* "" when not of this note. */
     const char *reason;
