@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "turn.h"
 
+#include "alarm.h"
+
 #include "calls.h"
 #include "shard_input.h"
 #include "slu/base/log.h"
@@ -125,6 +127,8 @@ slu_turn_log_notes(struct slu_shard *shard)
     while (slu_engine_next_note(shard->engine, &note)) {
         if (note.converged_after_ms >= 0)
             slu_histogram_add(&shard->replica->metrics.converge, note.converged_after_ms);
+        if (strcmp(note.event, "loss_burst") == 0)
+            slu_alarm(shard->replica, "loss_burst", shard->number, note.message);
         log_note(shard, &note);
     }
 }
