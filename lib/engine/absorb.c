@@ -366,7 +366,8 @@ delete_others(struct slu_engine *engine,
 {
     for (int i = 0; i < facts->seen_count; i++) {
         const struct slu_seen *seen = &facts->seen[i];
-        if (seen != kept && is_uid_of(entity, seen) && seen->incarnation == kept->incarnation)
+        const bool same = strcmp(seen->external_id, kept->external_id) == 0; /* Lists repeat. */
+        if (!same && is_uid_of(entity, seen) && seen->incarnation == kept->incarnation)
             slu_delete_surplus(engine, entity, seen);
     }
 }

@@ -408,6 +408,10 @@ take_forward(struct sim_world *world,
     struct sim_wish *wish = wish_at(world, partition, offset);
     sim_say(world, "log: %d/%lld is forwarded to %d/%lld", partition, offset, place->partition,
             (long long) place->offset);
+    if (wish) {
+        wish->forwarded_to = place->partition;
+        wish->forwarded_at = place->offset;
+    }
     if (!wish || wish->forwards++ > 0)
         sim_violate(world, SIM_FORWARDED_ONCE, "record %d/%lld was forwarded %s", partition, offset,
                     wish ? "twice" : "and nobody wrote it");
@@ -484,11 +488,23 @@ cause_of(const struct sim_subject *subject, const struct slu_call *call)
     return NULL;
 }
 
+/* A surplus instance is deleted for what committed status says of another one (design.md §6). */
+static bool
+is_proven_surplus(const struct sim_status *status, const struct slu_call *call)
+{
+    if (call->action != SLU_ACTION_DELETE || !status->exists || !call->external_id[0])
+        return false;
+    const bool other =
+        status->external_id[0] && strcmp(status->external_id, call->external_id) != 0;
+    return other || strcmp(status->uid, call->uid) != 0;
+}
+
 static void
 check_cause(struct sim_world *world, const struct slu_call *call, const char *when)
 {
     const int key = sim_key_index(world, call->key, strlen(call->key));
-    if (key < 0 || !cause_of(&world->oracle.subjects[key], call))
+    const struct sim_subject *subject = key < 0 ? NULL : &world->oracle.subjects[key];
+    if (!subject || (!cause_of(subject, call) && !is_proven_surplus(&subject->status, call)))
         sim_violate(world, SIM_COMMITTED_BEFORE_CALLED,
                     "%s %s call %lld of %s %s, and no committed status says so",
                     slu_action_names[call->action], call->key, (long long) call->call, call->uid,

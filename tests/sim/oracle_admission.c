@@ -181,7 +181,7 @@ be_active(struct sim_admitted *admitted, const struct sim_wish *wish)
 {
     admitted->last_active_ms = wish->timestamp_ms;
     admitted->active_until_ms = wish->active ? wish->timestamp_ms + wish->active_ttl_ms : 0;
-    admitted->started |= wish->active;
+    admitted->started |= wish->active && !admitted->shape.auto_start;
 }
 
 static void

@@ -25,6 +25,15 @@ static bool SLU_PRINTF(3, 4)
     return false;
 }
 
+/* Its forward stood in the log, and a newer record of the key replaced it before it was read. */
+static bool
+was_cleaned(const struct sim_world *world, const struct sim_wish *wish)
+{
+    return wish->forwards > 0 &&
+           !sim_log_entry(&world->log, SLU_TOPIC_DESIRED, wish->forwarded_to, wish->forwarded_at)
+                ->output;
+}
+
 static bool
 everything_is_judged(struct sim_world *world, struct debt *debt)
 {
@@ -32,18 +41,21 @@ everything_is_judged(struct sim_world *world, struct debt *debt)
         const struct sim_wish *wish = &world->wishes.wishes[i];
         const struct sim_entry *entry =
             sim_log_entry(&world->log, SLU_TOPIC_DESIRED, wish->partition, wish->offset);
-        if (!wish->aborted && wish->judgements == 0 && entry->output)
+        if (!wish->aborted && wish->judgements == 0 && entry->output && !was_cleaned(world, wish))
             return owe(debt, SIM_EVERY_RECORD_IS_JUDGED, "record %d/%lld of %s was never judged",
                        wish->partition, (long long) wish->offset, world->wishes.keys[wish->key]);
     }
     return true;
 }
 
-/* Live instances of a key; the last one found, and whether it is the one bound. An instance that
- * came back after its delete is the sweep's, unless it is bound again. */
+/* Live instances of a key, and the last one found. An instance that came back after its delete is
+ * the sweep's, unless a life that goes on is bound to it. */
 static int
 live_instances(struct sim_world *world, int key, const struct sim_instance **ret_instance)
 {
+    const struct sim_admitted *admitted = &world->oracle.subjects[key].admitted;
+    const bool goes_on =
+        admitted->kept && !admitted->deleted && !admitted->stopped && !admitted->expired;
     int count = 0;
     const struct sim_status *status = &world->oracle.subjects[key].status;
     for (size_t i = 0; i < world->provider.instance_count; i++) {
@@ -51,7 +63,7 @@ live_instances(struct sim_world *world, int key, const struct sim_instance **ret
         sim_instance_settle(world, instance);
         const bool bound = strcmp(instance->external_id, status->external_id) == 0;
         if (!sim_instance_lives(instance) || strcmp(instance->key, world->wishes.keys[key]) != 0 ||
-            (instance->resurrected && !bound))
+            (instance->resurrected && !(bound && goes_on)))
             continue;
         *ret_instance = instance;
         count++;

@@ -188,7 +188,8 @@ keep_wish(struct sim_wishes *wishes, struct sim_wish wish)
         wishes->wishes =
             slu_realloc(wishes->wishes, (size_t) wishes->capacity * sizeof(*wishes->wishes));
     }
-    wish.judgements = 0;
+    wish.judgements = wish.forwards = 0; /* An echo is a record of its own. */
+    wish.aborted = false;
     wishes->wishes[wishes->count] = wish;
     return &wishes->wishes[wishes->count++];
 }

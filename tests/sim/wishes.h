@@ -55,9 +55,11 @@ struct sim_wish {
     int partition;
     int64_t offset;
     int64_t timestamp_ms;
-    bool aborted;   /* Its transaction was: it never was. */
-    int judgements; /* Committed. */
-    int forwards;   /* Committed. */
+    bool aborted;     /* Its transaction was: it never was. */
+    int judgements;   /* Committed. */
+    int forwards;     /* Committed. */
+    int forwarded_to; /* Partition, and offset there. */
+    int64_t forwarded_at;
 };
 
 struct sim_wishes {

@@ -4,13 +4,18 @@
 #include "support/engine_rig.h"
 
 #define KEY "sandbox/s1"
-#define DOCUMENT(spec)                                                                 \
-    "{\"kind\":\"Sandbox\",\"id\":\"s1\",\"scope\":{\"tenantId\":\"t\",\"projectId\":" \
-    "\"p\"},\"spec\":{\"provider\":\"local\",\"placement\":{\"provider_pool\":\"default\"}," spec "}}"
-#define RUNNING DOCUMENT("\"ttlMs\":3600000")
+#define DOCUMENT(spec)                                                                            \
+    "{\"kind\":\"Sandbox\",\"id\":\"s1\",\"scope\":{\"tenantId\":\"t\",\"projectId\":"            \
+    "\"p\"},\"spec\":{\"provider\":\"local\",\"placement\":{\"provider_pool\":\"default\"}," spec \
+    "}}"
+#define RUNNING        DOCUMENT("\"ttlMs\":3600000")
 #define LEASE(seconds) DOCUMENT("\"ttlMs\":3600000,\"providerLeaseSeconds\":" #seconds)
-#define SESSION(more) \
-    DOCUMENT("\"ttlMs\":3600000,\"session\":{\"sessionId\":\"a\",\"idlePauseEnabled\":false" more "}")
+#define SESSION(more)                                                                             \
+    DOCUMENT("\"ttlMs\":3600000,\"session\":{\"sessionId\":\"a\",\"idlePauseEnabled\":false" more \
+             "}")
+#define IDLE(alias)                                                                  \
+    DOCUMENT("\"ttlMs\":3600000,\"alias\":\"" alias "\",\"session\":{\"sessionId\":" \
+             "\"a\",\"idlePauseAfterSeconds\":10}")
 #define INIT(commands) SESSION(",\"init\":{\"commands\":[" commands "]}")
 
 static int
@@ -133,6 +138,42 @@ test_calls_of_an_earlier_life_are_waited_for_by_the_deletion_of_a_later_one(void
     slu_call_free(gone);
 }
 
+static void
+test_calls_never_delete_what_a_list_shows_twice(void **state)
+{
+    struct rig *rig = *state;
+    rig_publish(rig, KEY, RUNNING);
+    rig_end(rig, SLU_ACTION_CREATE, SLU_OUTCOME_AMBIGUOUS);
+    rig_wait(rig, 2000);
+    struct slu_call *look = rig_call(rig, SLU_ACTION_INSPECT);
+    struct slu_facts facts = rig_seen(look, "i1", SLU_LIFE_RUNNING);
+    facts.seen[1] = facts.seen[0];
+    facts.seen_count = 2;
+    rig_answer(rig, look, &facts);
+    rig_no_call(rig);
+    assert_member(rig, KEY, "detail.instance.externalId", "\"i1\"");
+}
+
+static void
+test_calls_pause_for_idleness_counted_from_the_last_change_of_the_wish(void **state)
+{
+    struct rig *rig = *state;
+    rig_publish(rig, KEY, IDLE("1"));
+    rig_serve(rig, SLU_ACTION_CREATE, "i1", SLU_LIFE_RUNNING);
+    rig_publish(
+        rig, "activity/s1/a",
+        "{\"kind\":\"Activity\",\"id\":\"a\",\"scope\":{\"tenantId\":\"t\",\"projectId\":\"p\"},"
+        "\"spec\":{\"sandboxId\":\"s1\",\"active\":true,\"ttlMs\":5000}}");
+    rig_turn(rig);
+    rig->now_ms += 6000;
+    rig_publish(rig, KEY, IDLE("2")); /* Later use than the end of that activity. */
+    rig_wait(rig, 0);
+    rig_wait(rig, 9999);
+    rig_no_call(rig);
+    rig_wait(rig, 1);
+    slu_call_free(rig_call(rig, SLU_ACTION_PAUSE));
+}
+
 int
 main(void)
 {
@@ -144,6 +185,8 @@ main(void)
         TEST(test_calls_of_one_decision_keep_its_number),
         TEST(test_calls_overtaken_before_they_left_do_not_leave),
         TEST(test_calls_of_an_earlier_life_are_waited_for_by_the_deletion_of_a_later_one),
+        TEST(test_calls_never_delete_what_a_list_shows_twice),
+        TEST(test_calls_pause_for_idleness_counted_from_the_last_change_of_the_wish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
