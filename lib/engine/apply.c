@@ -73,6 +73,9 @@ begin_life(struct slu_engine *engine,
     entity->active_until_ms = 0;
     entity->expired = entity->started = false;
     memset(entity->condition, 0, sizeof entity->condition);
+    /* The next leader reads the life's first moment from here. */
+    entity->condition[SLU_CONDITION_ACCEPTED] = SLU_TRUTH_TRUE;
+    entity->condition_at_ms[SLU_CONDITION_ACCEPTED] = entity->created_at_ms;
     /* A uid this new labels nothing: no look is needed to know that nothing is there, unless a CREATE
      * of the earlier life may still land. */
     if (!entity->retiring)

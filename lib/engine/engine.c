@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "slu/engine/engine.h"
+
 #include "internal.h"
 
 #include "slu/base/memory.h"

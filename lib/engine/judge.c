@@ -36,21 +36,34 @@ read_ce_id(const struct slu_record *record, struct slu_cause *cause)
 }
 
 /* slu-origin: partition/offset/timestamp, written by the leader that forwarded. */
+static bool
+read_origin(const char *text, struct slu_cause *cause)
+{
+    char *end = NULL;
+    const long partition = strtol(text, &end, 10);
+    if (end == text || *end != '/')
+        return false;
+    const long long offset = strtoll(end + 1, &end, 10);
+    if (*end != '/')
+        return false;
+    cause->partition = (int) partition;
+    cause->offset = offset;
+    cause->append_ms = strtoll(end + 1, &end, 10);
+    return *end == 0;
+}
+
 static void
 read_cause(const struct slu_record *record, struct slu_cause *cause)
 {
-    *cause = (struct slu_cause){.partition = record->partition,
-                                .offset = record->offset,
-                                .append_ms = record->timestamp_ms};
+    const struct slu_cause here = {.partition = record->partition,
+                                   .offset = record->offset,
+                                   .append_ms = record->timestamp_ms};
     char origin[80];
-    long long offset = 0;
-    long long at_ms = 0;
+    *cause = here;
     copy_header(record, "slu-origin", origin, sizeof origin);
-    if (origin[0] && sscanf(origin, "%d/%lld/%lld", &cause->partition, &offset, &at_ms) == 3) {
-        cause->offset = offset;
-        cause->append_ms = at_ms;
-        cause->forwarded = true;
-    }
+    cause->forwarded = origin[0] && read_origin(origin, cause);
+    if (!cause->forwarded)
+        *cause = here;
     copy_header(record, "traceparent", cause->traceparent, sizeof cause->traceparent);
 }
 
@@ -100,6 +113,9 @@ may_try(struct slu_engine *engine, const struct slu_record *record)
     const bool same = strcmp(engine->shard.trying, name) == 0;
     if (same && engine->trying_told)
         return engine->trying_committed;
+    /* Of two partitions read in turn, the record that was offered first is settled first. */
+    if (engine->trying_told && atoi(engine->shard.trying) != record->partition)
+        return false;
     snprintf(engine->shard.trying, sizeof engine->shard.trying, "%s", name);
     engine->shard.tries = same ? engine->shard.tries + 1 : 1;
     engine->trying_told = true;

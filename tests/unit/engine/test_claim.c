@@ -75,6 +75,23 @@ test_claim_restores_what_runs_byte_for_byte(void **state)
 }
 
 static void
+test_claim_restores_times_of_a_record_that_waited_to_be_read(void **state)
+{
+    struct rig *rig = *state;
+    rig->now_ms += 5;
+    const struct slu_record record = {.timestamp_ms = rig->now_ms - 5,
+                                      .key = KEY,
+                                      .key_size = strlen(KEY),
+                                      .value = SESSION,
+                                      .value_size = strlen(SESSION)};
+    assert_true(slu_engine_record(rig->engine, &record, rig->now_ms));
+    rig->next_offset = 1;
+    rig_serve(rig, SLU_ACTION_CREATE, "i1", SLU_LIFE_RUNNING);
+    assert_member(rig, KEY, "record.createdAtMs", "1000000");
+    assert_restored_as_written(rig);
+}
+
+static void
 test_claim_restores_what_was_lost_byte_for_byte(void **state)
 {
     struct rig *rig = *state;
@@ -345,6 +362,7 @@ main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(test_claim_restores_a_status_byte_for_byte),
         TEST(test_claim_restores_what_runs_byte_for_byte),
+        TEST(test_claim_restores_times_of_a_record_that_waited_to_be_read),
         TEST(test_claim_restores_what_was_lost_byte_for_byte),
         TEST(test_claim_counts_the_epoch_and_names_the_owner),
         TEST(test_claim_refuses_another_cluster_and_another_n),
