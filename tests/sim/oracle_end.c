@@ -152,16 +152,18 @@ instance_is(struct sim_world *world, int key, const char *life, struct debt *deb
     return strcmp(life, "running") != 0 || init_is_complete(world, key, instance, debt);
 }
 
+/* Never made, for nobody wanted it running yet; or lost, and wanted running no more or by hand only.
+ * Idleness alone makes no difference to what was never made. */
 static bool
-is_at_rest_without_instance(struct sim_world *world, int key, bool not_running_wanted)
+is_at_rest_without_instance(struct sim_world *world, int key, bool paused_or_lazy, bool idle)
 {
     const struct sim_subject *subject = &world->oracle.subjects[key];
     const struct sim_instance *instance = NULL;
     if (live_instances(world, key, &instance) > 0)
         return false;
-    const bool never = is_phase(subject, "pending") && !subject->ever_bound && not_running_wanted;
+    const bool never = is_phase(subject, "pending") && !subject->ever_bound && paused_or_lazy;
     const bool lost = is_phase(subject, "lost") &&
-                      (not_running_wanted || subject->admitted.shape.manual_recovery);
+                      (paused_or_lazy || idle || subject->admitted.shape.manual_recovery);
     return never || lost;
 }
 
@@ -175,11 +177,11 @@ wish_is_carried_out(struct sim_world *world, int key, struct debt *debt)
                          world->oracle.subjects[key].ever_bound;
     const bool idle = sim_admitted_idle_ms(admitted) <= now_ms;
     const bool used = shape->resume_on_use && admitted->active_until_ms > now_ms;
-    const bool rests = (shape->state == SLU_WISH_PAUSED && !used) || idle || !started;
+    const bool paused_or_lazy = (shape->state == SLU_WISH_PAUSED && !used) || !started;
 
-    if (is_at_rest_without_instance(world, key, rests))
+    if (is_at_rest_without_instance(world, key, paused_or_lazy, idle))
         return true;
-    return instance_is(world, key, rests ? "paused" : "running", debt);
+    return instance_is(world, key, paused_or_lazy || idle ? "paused" : "running", debt);
 }
 
 static bool

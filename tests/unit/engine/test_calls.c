@@ -174,6 +174,30 @@ test_calls_pause_for_idleness_counted_from_the_last_change_of_the_wish(void **st
     slu_call_free(rig_call(rig, SLU_ACTION_PAUSE));
 }
 
+/* Own and stray partition in turn: naming each the record on trial in turn would never end. */
+static void
+test_calls_settle_one_record_on_trial_before_the_next(void **state)
+{
+    struct rig *rig = *state;
+    for (int i = 0; i < 3; i++)
+        rig_take_over(rig);
+    const struct slu_record stray = {.partition = 1,
+                                     .timestamp_ms = rig->now_ms,
+                                     .key = KEY,
+                                     .key_size = strlen(KEY),
+                                     .value = RUNNING,
+                                     .value_size = strlen(RUNNING)};
+    int turns = 0;
+    bool own = false;
+    for (bool other = false; !(own && other); turns++) {
+        assert_true(turns < 8);
+        own = own || rig_publish_with(rig, KEY, RUNNING, NULL, NULL);
+        other = other || slu_engine_record(rig->engine, &stray, rig->now_ms);
+        rig_turn(rig);
+    }
+    assert_int_equal(rig_count(rig, SLU_TOPIC_DEADLETTER), 0);
+}
+
 int
 main(void)
 {
@@ -186,6 +210,7 @@ main(void)
         TEST(test_calls_overtaken_before_they_left_do_not_leave),
         TEST(test_calls_of_an_earlier_life_are_waited_for_by_the_deletion_of_a_later_one),
         TEST(test_calls_never_delete_what_a_list_shows_twice),
+        TEST(test_calls_settle_one_record_on_trial_before_the_next),
         TEST(test_calls_pause_for_idleness_counted_from_the_last_change_of_the_wish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
