@@ -36,11 +36,14 @@ end_earlier_life(struct slu_engine *engine, struct slu_entity *entity)
         motion->main = (struct slu_waiting){0};
 }
 
+/* Whether something of the earlier life may be there: never looked for, or still to land. */
 static bool
-may_land(const struct slu_entity *entity)
+may_be_left(const struct slu_entity *entity)
 {
     const struct slu_motion *motion = entity->motion;
-    return motion && (motion->main.action || motion->side.action || motion->unanswered_until_ms);
+    const bool looked = entity->life == SLU_LIFE_ABSENT || entity->life == SLU_LIFE_GONE;
+    return !looked || (motion && (motion->main.action || motion->side.action ||
+                                  motion->unanswered_until_ms));
 }
 
 static void
@@ -76,10 +79,9 @@ begin_life(struct slu_engine *engine,
     /* The next leader reads the life's first moment from here. */
     entity->condition[SLU_CONDITION_ACCEPTED] = SLU_TRUTH_TRUE;
     entity->condition_at_ms[SLU_CONDITION_ACCEPTED] = entity->created_at_ms;
-    /* A uid this new labels nothing: no look is needed to know that nothing is there, unless a CREATE
-     * of the earlier life may still land. */
+    /* A uid this new labels nothing: no look is needed to know that nothing is there. */
     if (!entity->retiring)
-        entity->life = may_land(entity) ? SLU_LIFE_UNKNOWN : SLU_LIFE_ABSENT;
+        entity->life = again && may_be_left(entity) ? SLU_LIFE_UNKNOWN : SLU_LIFE_ABSENT;
     if (!entity->motion || !entity->motion->main.action)
         entity->call = 0;
 }
@@ -200,7 +202,14 @@ slu_apply_activity(struct slu_engine *engine,
         sandbox->idle = false;
         sandbox->started = sandbox->started || !sandbox->auto_start;
     }
-    if (flips || append_ms - sandbox->updated_at_ms >= engine->config.activity_write_ms)
+    /* A promise that reaches much further than the written one is written at once: the next leader
+     * knows no other. */
+    const bool further = sandbox->active_until_ms - sandbox->active_told_until_ms >=
+                         engine->config.activity_write_ms;
+    if (flips || (active && further) ||
+        append_ms - sandbox->updated_at_ms >= engine->config.activity_write_ms) {
+        sandbox->active_told_until_ms = sandbox->active_until_ms;
         slu_mark_dirty(engine, sandbox);
+    }
     slu_plan_soon(engine, sandbox);
 }

@@ -107,6 +107,7 @@ struct slu_entity {
     int64_t expires_at_ms;              /* 0: never (other kinds). */
     int64_t last_active_at_ms;
     int64_t active_until_ms;            /* A session is active until then; 0: none. */
+    int64_t active_told_until_ms;       /* … as status says. */
     int64_t paused_since_ms;            /* 0: not paused. */
     int64_t paused_total_ms;
     int64_t lease_refreshed_at_ms;

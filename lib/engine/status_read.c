@@ -257,6 +257,7 @@ READ(read_activity)
 {
     reading->entity->last_active_at_ms = number(slu_slice_member(value, "lastActiveAtMs"));
     reading->entity->active_until_ms = number(slu_slice_member(value, "busyUntilMs"));
+    reading->entity->active_told_until_ms = reading->entity->active_until_ms;
 }
 
 READ(read_lease)

@@ -61,6 +61,7 @@ struct sim_admitted {
     int64_t created_ms;
     int64_t last_origin_ms;
     int64_t last_active_ms, active_until_ms;
+    int64_t active_epoch; /* Of the leader that judged the newest activity. */
     bool started;
 };
 

@@ -152,8 +152,8 @@ instance_is(struct sim_world *world, int key, const char *life, struct debt *deb
     return strcmp(life, "running") != 0 || init_is_complete(world, key, instance, debt);
 }
 
-/* Never made, for nobody wanted it running yet; or lost, and wanted running no more or by hand only.
- * Idleness alone makes no difference to what was never made. */
+/* Never made, for nobody wanted it running yet; or lost, and wanted running no more or by hand
+ * only. Idleness alone makes no difference to what was never made. */
 static bool
 is_at_rest_without_instance(struct sim_world *world, int key, bool paused_or_lazy, bool idle)
 {

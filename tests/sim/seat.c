@@ -57,7 +57,7 @@ sim_seat_claim_read(struct sim_world *world, int replica, int shard)
                                        .instance_count = 1,
                                        .default_provider = "local",
                                        .deleted_retention_ms = SIM_RETENTION_MS,
-                                       .activity_write_ms = 5000,
+                                       .activity_write_ms = SIM_ACTIVITY_WRITE_MS,
                                        .park_retry_ms = 20000,
                                        .failures_before_park = 3,
                                        .seed = slu_random_next(&world->random)};

@@ -14,6 +14,7 @@
 enum {
     SIM_KEYS_MAX = 5,
     SIM_RETENTION_MS = 25000, /* Of a deleted life's status. */
+    SIM_ACTIVITY_WRITE_MS = 5000,
 };
 
 /* A sandbox's wish. Equal numbers are equal content. */
