@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers: what a provider said becomes what is known. A call that ended without an answer makes the
- * life unknown, and unknown is looked at before anything is done (behaviour.md §2). */
+/* Answers: what a provider said becomes what is known. A call that ended without an answer makes
+ * the life unknown, and unknown is looked at before anything is done (behaviour.md §2). */
 #include "conditions.h"
 #include "internal.h"
-
 #include "slu/plan/backoff.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* --- troubles ----------------------------------------------------------------------------------- */
+/* --- troubles -----------------------------------------------------------------------------------
+ */
 
 static void
-park(struct slu_engine *engine, struct slu_entity *entity, enum slu_action action, const char *reason)
+park(struct slu_engine *engine,
+     struct slu_entity *entity,
+     enum slu_action action,
+     const char *reason)
 {
     struct slu_motion *motion = entity->motion;
     motion->failed_action = (uint8_t) action;
@@ -32,7 +35,10 @@ is_past_deadline(const struct slu_engine *engine,
                  const struct slu_entity *entity,
                  enum slu_action action)
 {
-    enum { TIMEOUTS_PER_TRANSITION = 3 };
+    enum {
+        TIMEOUTS_PER_TRANSITION = 3
+    };
+
     const int64_t started_ms = entity->motion->started_at_ms;
     return started_ms && engine->now_ms - started_ms >=
                              TIMEOUTS_PER_TRANSITION * slu_timeout_ms(engine, entity, action);
@@ -64,14 +70,17 @@ fail(struct slu_engine *engine,
     } else if (is_past_deadline(engine, entity, action)) {
         park(engine, entity, action, "DeadlineExceeded");
     } else {
-        motion->retry_at_ms = engine->now_ms + slu_backoff_ms(motion->failures,
-                                                              facts->retry_after_ms, &engine->random);
+        motion->retry_at_ms =
+            engine->now_ms +
+            slu_backoff_ms(motion->failures, facts->retry_after_ms, &engine->random);
     }
 }
 
 /* Capacity, a closed door, nothing sent: not the resource's fault, so it never parks. */
 static void
-wait_for_provider(struct slu_engine *engine, struct slu_entity *entity, const struct slu_facts *facts)
+wait_for_provider(struct slu_engine *engine,
+                  struct slu_entity *entity,
+                  const struct slu_facts *facts)
 {
     struct slu_motion *motion = slu_entity_motion(entity);
     if (motion->look_failures < UINT16_MAX)
@@ -112,7 +121,8 @@ mark_unanswered(struct slu_engine *engine, struct slu_entity *entity, enum slu_a
         motion->unanswered_until_ms = until_ms;
 }
 
-/* --- instances ---------------------------------------------------------------------------------- */
+/* --- instances ----------------------------------------------------------------------------------
+ */
 
 static void
 take_lease(struct slu_engine *engine, struct slu_entity *entity, int32_t seconds)
@@ -176,8 +186,9 @@ absorb_resume(struct slu_engine *engine,
               const struct slu_facts *facts)
 {
     const struct slu_seen *seen = facts->seen_count > 0 ? &facts->seen[0] : NULL;
-    const bool other = seen && seen->external_id[0] &&
-                       strcmp(seen->external_id, slu_entity_text(entity, SLU_TEXT_EXTERNAL_ID)) != 0;
+    const bool other =
+        seen && seen->external_id[0] &&
+        strcmp(seen->external_id, slu_entity_text(entity, SLU_TEXT_EXTERNAL_ID)) != 0;
     entity->motion->main = (struct slu_waiting){0};
     if (other) {
         bind(engine, entity, seen, ++entity->incarnation);
@@ -283,7 +294,8 @@ absorb_init(struct slu_engine *engine,
         complete_init(engine, entity);
 }
 
-/* --- looks -------------------------------------------------------------------------------------- */
+/* --- looks --------------------------------------------------------------------------------------
+ */
 
 static bool
 is_uid_of(const struct slu_entity *entity, const struct slu_seen *seen)
@@ -315,7 +327,8 @@ static const struct slu_seen *
 find_ours(const struct slu_entity *entity, const struct slu_facts *facts)
 {
     const struct slu_seen *found = NULL;
-    if (entity->motion->lost_recorded) /* What was lost stays lost: it is found as an earlier one. */
+    if (entity->motion
+            ->lost_recorded) /* What was lost stays lost: it is found as an earlier one. */
         return NULL;
     for (int i = 0; i < facts->seen_count; i++) {
         const struct slu_seen *seen = &facts->seen[i];
@@ -333,9 +346,8 @@ find_earlier(const struct slu_entity *entity, const struct slu_facts *facts)
 {
     for (int i = 0; i < facts->seen_count; i++) {
         const struct slu_seen *seen = &facts->seen[i];
-        const bool older_life =
-            !is_uid_of(entity, seen) && uid_offset_of(seen) >= 0 &&
-            uid_offset_of(seen) < entity->uid_offset;
+        const bool older_life = !is_uid_of(entity, seen) && uid_offset_of(seen) >= 0 &&
+                                uid_offset_of(seen) < entity->uid_offset;
         const int64_t next = entity->incarnation + (entity->motion->lost_recorded ? 1 : 0);
         const bool older = is_uid_of(entity, seen) && seen->incarnation < next;
         if (older_life || older)
@@ -481,7 +493,8 @@ absorb_look(struct slu_engine *engine, struct slu_entity *entity, const struct s
         absorb_presence(engine, entity, facts);
 }
 
-/* --- calls -------------------------------------------------------------------------------------- */
+/* --- calls --------------------------------------------------------------------------------------
+ */
 
 static void
 absorb_done(struct slu_engine *engine,

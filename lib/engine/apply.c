@@ -2,7 +2,6 @@
 /* Carrying out what admission accepted: lives begin and end, wishes change, activity counts. */
 #include "conditions.h"
 #include "judge.h"
-
 #include "slu/base/memory.h"
 
 #include <stdlib.h>
@@ -17,7 +16,8 @@ take_hex(const char *hex, uint8_t *ret_bytes)
     }
 }
 
-/* The earlier life ends here, if its instance is still there: the new life deletes that one first. */
+/* The earlier life ends here, if its instance is still there: the new life deletes that one first.
+ */
 static void
 end_earlier_life(struct slu_engine *engine, struct slu_entity *entity)
 {
@@ -42,8 +42,8 @@ may_be_left(const struct slu_entity *entity)
 {
     const struct slu_motion *motion = entity->motion;
     const bool looked = entity->life == SLU_LIFE_ABSENT || entity->life == SLU_LIFE_GONE;
-    return !looked || (motion && (motion->main.action || motion->side.action ||
-                                  motion->unanswered_until_ms));
+    return !looked ||
+           (motion && (motion->main.action || motion->side.action || motion->unanswered_until_ms));
 }
 
 static void
@@ -137,6 +137,16 @@ slu_apply_document(struct slu_engine *engine,
     slu_mark_dirty(engine, entity);
 }
 
+/* What nothing was made for ends at once. */
+static void
+end_at_once(struct slu_engine *engine, struct slu_entity *entity)
+{
+    entity->wish = SLU_WISH_DELETED;
+    entity->raw_is_plain = false;
+    slu_set_phase(engine, entity, SLU_PHASE_DELETED, "deleted", "Wish");
+    slu_due_set(&engine->due, entity, entity->updated_at_ms + engine->config.deleted_retention_ms);
+}
+
 static void
 delete_children(struct slu_engine *engine, struct slu_entity *sandbox)
 {
@@ -145,7 +155,7 @@ delete_children(struct slu_engine *engine, struct slu_entity *sandbox)
         return;
     for (struct slu_entity *child = sandbox->first_child; child; child = child->next_sibling) {
         if (child->wish != SLU_WISH_DELETED)
-            slu_apply_delete(engine, child, child->generation);
+            end_at_once(engine, child);
     }
 }
 
@@ -153,16 +163,14 @@ void
 slu_apply_delete(struct slu_engine *engine, struct slu_entity *entity, int64_t generation)
 {
     entity->generation = generation;
+    if (entity->kind != SLU_KIND_SANDBOX) {
+        end_at_once(engine, entity);
+        return;
+    }
     entity->wish = SLU_WISH_DELETED;
     entity->raw_is_plain = false;
     entity->idle = false;
     slu_unpark(entity);
-    if (entity->kind != SLU_KIND_SANDBOX) {
-        slu_set_phase(engine, entity, SLU_PHASE_DELETED, "deleted", "Wish");
-        slu_due_set(&engine->due, entity,
-                    entity->updated_at_ms + engine->config.deleted_retention_ms);
-        return;
-    }
     entity->incarnation++;
     slu_entity_motion(entity)->changed_at_ms = engine->now_ms;
     slu_set_phase(engine, entity, SLU_PHASE_DELETING, "deleting", "Wish");
@@ -189,7 +197,10 @@ slu_apply_activity(struct slu_engine *engine,
                    const json_t *spec,
                    int64_t append_ms)
 {
-    enum { TTL_DEFAULT_MS = 3600000 };
+    enum {
+        TTL_DEFAULT_MS = 3600000
+    };
+
     const bool active = spec && json_is_true(json_object_get(spec, "active"));
     const json_t *ttl = spec ? json_object_get(spec, "ttlMs") : NULL;
     const int64_t ttl_ms = ttl ? json_integer_value(ttl) : TTL_DEFAULT_MS;

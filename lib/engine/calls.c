@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls on their way out: built whole, held until their cause has committed, found again by id. */
 #include "internal.h"
-
 #include "slu/base/memory.h"
 
 #include <assert.h>
@@ -43,7 +42,8 @@ slu_open_find(const struct slu_engine *engine, uint64_t id)
 {
     if (!engine->open_capacity || !id)
         return NULL;
-    for (size_t i = slot_of(engine, id); engine->open[i].id; i = (i + 1) & (engine->open_capacity - 1)) {
+    for (size_t i = slot_of(engine, id); engine->open[i].id;
+         i = (i + 1) & (engine->open_capacity - 1)) {
         if (engine->open[i].id == id)
             return &engine->open[i];
     }
@@ -115,7 +115,8 @@ static void
 write_init(struct slu_call *call, const struct slu_entity *entity)
 {
     const uint64_t parts[] = {entity->init_hash, entity->init_attempts};
-    const uint64_t hash = entity->init_attempts ? slu_hash64(parts, sizeof parts) : entity->init_hash;
+    const uint64_t hash =
+        entity->init_attempts ? slu_hash64(parts, sizeof parts) : entity->init_hash;
     snprintf(call->init_hash, sizeof call->init_hash, "%016llx", (unsigned long long) hash);
     call->init_index = entity->motion->init_index;
 }
@@ -201,7 +202,9 @@ slu_call_out(struct slu_engine *engine,
 }
 
 void
-slu_delete_surplus(struct slu_engine *engine, struct slu_entity *entity, const struct slu_seen *seen)
+slu_delete_surplus(struct slu_engine *engine,
+                   struct slu_entity *entity,
+                   const struct slu_seen *seen)
 {
     struct slu_call *call = build(engine, entity, SLU_ACTION_DELETE);
     free(call->external_id);
@@ -264,8 +267,17 @@ slu_engine_next_call(struct slu_engine *engine)
 
 /* Everything of the spec that a CREATE body is made of. */
 static const char *const body_members[] = {
-    "provider", "placement", "profile",         "resources",  "egressRules",          "snapshotId",
-    "mounts",   "templateId", "templateVersion", "delegationId", "providerLeaseSeconds",
+    "provider",
+    "placement",
+    "profile",
+    "resources",
+    "egressRules",
+    "snapshotId",
+    "mounts",
+    "templateId",
+    "templateVersion",
+    "delegationId",
+    "providerLeaseSeconds",
 };
 
 void

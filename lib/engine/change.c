@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Everything the engine writes: status marks, transition and judgement events, dead letters. One
- * event per transition and per judgement, in the batch that holds the status they belong to, so that
- * history has each exactly once (design.md §3). */
+ * event per transition and per judgement, in the batch that holds the status they belong to, so
+ * that history has each exactly once (design.md §3). */
 #include "conditions.h"
 #include "internal.h"
-
 #include "slu/base/memory.h"
 #include "slu/model/time.h"
 
@@ -15,15 +14,16 @@
 void
 slu_mark_dirty(struct slu_engine *engine, struct slu_entity *entity)
 {
-    entity->updated_at_ms = engine->now_ms > entity->updated_at_ms ? engine->now_ms
-                                                                   : entity->updated_at_ms;
+    entity->updated_at_ms =
+        engine->now_ms > entity->updated_at_ms ? engine->now_ms : entity->updated_at_ms;
     entity->fence_epoch = engine->shard.epoch;
     slu_conditions_update(entity, entity->updated_at_ms);
     if (entity->dirty)
         return;
     if (engine->dirty_count == engine->dirty_capacity) {
         engine->dirty_capacity = engine->dirty_capacity ? engine->dirty_capacity * 2 : 64;
-        engine->dirty = slu_realloc(engine->dirty, engine->dirty_capacity * sizeof(struct slu_entity *));
+        engine->dirty =
+            slu_realloc(engine->dirty, engine->dirty_capacity * sizeof(struct slu_entity *));
     }
     entity->dirty = true;
     engine->dirty[engine->dirty_count++] = entity;
@@ -76,36 +76,42 @@ put_cause(struct slu_buffer *out, const struct slu_cause *cause)
     put_place(out, cause->partition, cause->offset);
 }
 
+/* What an event is about, and its id. */
+struct subject {
+    const char *key;
+    enum slu_kind kind;
+    const char *ce_id;
+    const char *traceparent; /* Of the record that caused it; NULL or "" when it has none. */
+};
+
 /* Adds an event record; `data` is taken. */
 static void
 add_event(struct slu_engine *engine,
-          const char *key,
-          const char *key_word,
+          const struct subject *subject,
           const char *verb,
-          const char *ce_id,
-          const char *traceparent,
           struct slu_buffer *data)
 {
-    struct slu_output *output = slu_batch_add(engine->batch, SLU_TOPIC_EVENTS, engine->config.shard);
+    struct slu_output *output =
+        slu_batch_add(engine->batch, SLU_TOPIC_EVENTS, engine->config.shard);
     char time[SLU_TIME_TEXT_SIZE];
     char source[SLU_CLUSTER_SIZE + 32];
     char type[96];
     slu_time_write(engine->now_ms, time);
     snprintf(source, sizeof source, "/sluice/%s/%d", engine->cluster, engine->config.shard);
-    snprintf(type, sizeof type, "dev.sluice.%s.%s", key_word, verb);
-    output->key_size = strlen(key);
-    output->key = slu_memdup(key, output->key_size);
+    snprintf(type, sizeof type, "dev.sluice.%s.%s", slu_kinds[subject->kind].key_word, verb);
+    output->key_size = strlen(subject->key);
+    output->key = slu_memdup(subject->key, output->key_size);
     output->value_size = data->size;
     output->value = slu_buffer_take(data);
     slu_output_header_text(output, "ce_specversion", "1.0");
-    slu_output_header_text(output, "ce_id", ce_id);
+    slu_output_header_text(output, "ce_id", subject->ce_id);
     slu_output_header_text(output, "ce_source", source);
     slu_output_header_text(output, "ce_type", type);
     slu_output_header_text(output, "ce_time", time);
-    slu_output_header_text(output, "ce_subject", key);
+    slu_output_header_text(output, "ce_subject", subject->key);
     slu_output_header_text(output, "content-type", "application/json");
-    if (traceparent && traceparent[0])
-        slu_output_header_text(output, "traceparent", traceparent);
+    if (subject->traceparent && subject->traceparent[0])
+        slu_output_header_text(output, "traceparent", subject->traceparent);
     engine->batch->bytes += slu_output_size(output);
 }
 
@@ -138,8 +144,9 @@ add_transition(struct slu_engine *engine,
     }
     put_place(&data, engine->config.shard, entity->fence_offset);
     slu_buffer_putc(&data, '}');
-    add_event(engine, slu_entity_text(entity, SLU_TEXT_KEY), slu_kinds[entity->kind].key_word, verb,
-              ce_id, NULL, &data);
+    const struct subject subject = {slu_entity_text(entity, SLU_TEXT_KEY),
+                                    (enum slu_kind) entity->kind, ce_id, NULL};
+    add_event(engine, &subject, verb, &data);
 }
 
 void
@@ -213,7 +220,8 @@ slu_emit_accepted(struct slu_engine *engine,
         slu_buffer_puts(&data, ",\"repeated\":true");
     put_cause(&data, cause);
     slu_buffer_putc(&data, '}');
-    add_event(engine, key, slu_kinds[kind].key_word, "accepted", ce_id, cause->traceparent, &data);
+    const struct subject subject = {key, kind, ce_id, cause->traceparent};
+    add_event(engine, &subject, "accepted", &data);
 
     engine->counters.admitted++;
     engine->counters.repeated += repeated;
@@ -244,7 +252,8 @@ slu_emit_refused(struct slu_engine *engine,
         put_member(&data, "field", refusal->path);
     put_cause(&data, cause);
     slu_buffer_putc(&data, '}');
-    add_event(engine, key, slu_kinds[kind].key_word, "refused", ce_id, cause->traceparent, &data);
+    const struct subject subject = {key, kind, ce_id, cause->traceparent};
+    add_event(engine, &subject, "refused", &data);
 
     engine->counters.refused++;
     slu_note_add(engine, &(struct slu_note){.event = "refused",
@@ -257,14 +266,16 @@ slu_emit_refused(struct slu_engine *engine,
                                             .warning = true});
 }
 
-enum { DEAD_LETTER_VALUE_MAX = 64 * 1024 };
+enum {
+    DEAD_LETTER_VALUE_MAX = 64 * 1024
+};
 
 void
 slu_dead_letter(struct slu_engine *engine, const struct slu_record *record, const char *reason)
 {
     struct slu_output *output = slu_batch_add(engine->batch, SLU_TOPIC_DEADLETTER, 0);
-    const size_t size = record->value_size < DEAD_LETTER_VALUE_MAX ? record->value_size
-                                                                   : DEAD_LETTER_VALUE_MAX;
+    const size_t size =
+        record->value_size < DEAD_LETTER_VALUE_MAX ? record->value_size : DEAD_LETTER_VALUE_MAX;
     const size_t key_size = record->key_size < SLU_KEY_MAX ? record->key_size : SLU_KEY_MAX;
     if (record->key) {
         output->key = slu_memdup(record->key, key_size);
@@ -322,9 +333,9 @@ slu_rest(struct slu_entity *entity)
     const struct slu_motion *motion = entity->motion;
     if (!motion || motion->main.action || motion->side.action || motion->look_id ||
         motion->failures || motion->look_failures || motion->parked_until_ms || motion->redriven ||
-        motion->lost_recorded || motion->recovering || motion->lost_at_ms || motion->changed_at_ms ||
-        motion->init_index || motion->unanswered_until_ms || motion->gone_by_id ||
-        motion->create_spent)
+        motion->lost_recorded || motion->recovering || motion->lost_at_ms ||
+        motion->changed_at_ms || motion->init_index || motion->unanswered_until_ms ||
+        motion->gone_by_id || motion->create_spent)
         return;
     free(entity->motion);
     entity->motion = NULL;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Taking a shard over: every status record becomes an entity again, then the first transaction. What
- * an earlier leader had under way is unknown until a look of our own. */
+/* Taking a shard over: every status record becomes an entity again, then the first transaction.
+ * What an earlier leader had under way is unknown until a look of our own. */
 #include "internal.h"
-
 #include "slu/base/memory.h"
 
 #include <stdio.h>
@@ -60,8 +59,8 @@ slu_engine_restore(struct slu_engine *engine,
         return SLU_OK;
     }
     struct slu_entity *entity = remake(engine, record, &key);
-    enum slu_status status = slu_status_read(entity, record, &engine->frame, slu_intern_scope,
-                                             engine, reterr);
+    enum slu_status status =
+        slu_status_read(entity, record, &engine->frame, slu_intern_scope, engine, reterr);
     if (status)
         slu_forget_entity(engine, entity);
     return status;
@@ -96,7 +95,10 @@ slu_engine_claim(struct slu_engine *engine,
                  const struct slu_shard_record *last,
                  struct slu_error *reterr)
 {
-    enum { TRIES_UNTIL_POISON = 3 };
+    enum {
+        TRIES_UNTIL_POISON = 3
+    };
+
     if (last->shard_count != engine->config.shard_count) {
         return slu_fail(reterr, SLU_FATAL,
                         "shard %d was made for %d shards, the topics have %d: see `sluice topics "

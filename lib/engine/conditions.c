@@ -29,7 +29,9 @@ static const char *const phase_reasons[SLU_PHASE_COUNT] = {
     [SLU_PHASE_DELETED] = "Deleted",
 };
 
-enum { LOOK_FAILURES_UNTIL_UNKNOWN = 3 };
+enum {
+    LOOK_FAILURES_UNTIL_UNKNOWN = 3
+};
 
 static const char *
 message_of(const struct slu_entity *entity)
@@ -79,8 +81,8 @@ progressing_of(const struct slu_entity *entity)
 {
     const char *reason = phase_reasons[entity->phase];
     if (entity->kind != SLU_KIND_SANDBOX || is_parked(entity))
-        return (struct slu_condition_value){SLU_TRUTH_FALSE,
-                                            is_parked(entity) ? "Parked" : reason, ""};
+        return (struct slu_condition_value){SLU_TRUTH_FALSE, is_parked(entity) ? "Parked" : reason,
+                                            ""};
     if (entity->phase == SLU_PHASE_RUNNING && !slu_entity_is_initialized(entity))
         return (struct slu_condition_value){SLU_TRUTH_TRUE, "Initializing", ""};
     if (entity->phase == SLU_PHASE_PENDING && (entity->references || !entity->auto_start))
@@ -107,20 +109,19 @@ initialized_of(const struct slu_entity *entity)
 static struct slu_condition_value
 blocked_of(const struct slu_entity *entity)
 {
+    static const char others[] = "waits for another resource (computer, snapshot, template, "
+                                 "delegation, mount) of a kind that this version does not drive";
+    const char *what = NULL;
     if (entity->kind == SLU_KIND_CHECKPOINT)
-        return (struct slu_condition_value){SLU_TRUTH_TRUE, "NotImplemented",
-                                            "checkpoints are accepted and kept, not made yet"};
-    if (entity->kind == SLU_KIND_SNAPSHOT)
-        return (struct slu_condition_value){SLU_TRUTH_TRUE, "NotImplemented",
-                                            "snapshots are accepted and kept, not built yet"};
-    if (entity->references)
-        return (struct slu_condition_value){
-            SLU_TRUTH_TRUE, "NotImplemented",
-            "waits for another resource (computer, snapshot, template, delegation, mount) of a "
-            "kind that this version does not drive"};
-    if (entity->rewind_wished)
-        return (struct slu_condition_value){SLU_TRUTH_TRUE, "NotImplemented",
-                                            "spec.rewind is accepted and kept, not carried out yet"};
+        what = "checkpoints are accepted and kept, not made yet";
+    else if (entity->kind == SLU_KIND_SNAPSHOT)
+        what = "snapshots are accepted and kept, not built yet";
+    else if (entity->references)
+        what = others;
+    else if (entity->rewind_wished)
+        what = "spec.rewind is accepted and kept, not carried out yet";
+    if (what)
+        return (struct slu_condition_value){SLU_TRUTH_TRUE, "NotImplemented", what};
     return (struct slu_condition_value){SLU_TRUTH_FALSE, "None", ""};
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conditions: what programs read of a resource (design.md §3). Derived from the entity, never set by
- * hand; only the moment of each change is kept. Private to lib/engine. */
+/* Conditions: what programs read of a resource (design.md §3). Derived from the entity, never set
+ * by hand; only the moment of each change is kept. Private to lib/engine. */
 #ifndef SLU_ENGINE_CONDITIONS_H
 #define SLU_ENGINE_CONDITIONS_H
 

@@ -3,7 +3,6 @@
  * call (behaviour.md §1–3). */
 #include "conditions.h"
 #include "internal.h"
-
 #include "slu/base/memory.h"
 #include "slu/plan/plan.h"
 
@@ -20,9 +19,9 @@ slu_instance_of(const struct slu_engine *engine, const struct slu_entity *entity
 
 /* Behaviour.md 8a, for instances that say nothing else. */
 static const int64_t default_timeouts_ms[SLU_ACTION_COUNT] = {
-    [SLU_ACTION_INSPECT] = 10000, [SLU_ACTION_CREATE] = 60000,      [SLU_ACTION_RESUME] = 60000,
-    [SLU_ACTION_PAUSE] = 60000,   [SLU_ACTION_DELETE] = 30000,      [SLU_ACTION_INIT] = 600000,
-    [SLU_ACTION_EXTEND] = 30000,  [SLU_ACTION_CHECKPOINT] = 600000, [SLU_ACTION_REWIND] = 600000,
+    [SLU_ACTION_INSPECT] = 10000,  [SLU_ACTION_CREATE] = 60000,      [SLU_ACTION_RESUME] = 60000,
+    [SLU_ACTION_PAUSE] = 60000,    [SLU_ACTION_DELETE] = 30000,      [SLU_ACTION_INIT] = 600000,
+    [SLU_ACTION_EXTEND] = 30000,   [SLU_ACTION_CHECKPOINT] = 600000, [SLU_ACTION_REWIND] = 600000,
     [SLU_ACTION_RESTORE] = 600000,
 };
 
@@ -51,7 +50,8 @@ slu_goal_now(const struct slu_engine *engine, const struct slu_entity *entity)
     return slu_goal_of(&facts);
 }
 
-/* --- deadlines ---------------------------------------------------------------------------------- */
+/* --- deadlines ----------------------------------------------------------------------------------
+ */
 
 /* Whether a deadline may act: passed, and the log was read beyond it, so that a renewal which Kafka
  * acknowledged before it has been seen (behaviour.md 12). */
@@ -91,15 +91,16 @@ is_call_open(const struct slu_entity *entity)
 static void
 apply_deadlines(struct slu_engine *engine, struct slu_entity *entity)
 {
-    const bool lives = !entity->expired &&
-                       (entity->wish == SLU_WISH_RUNNING || entity->wish == SLU_WISH_PAUSED);
+    const bool lives =
+        !entity->expired && (entity->wish == SLU_WISH_RUNNING || entity->wish == SLU_WISH_PAUSED);
     if (lives && has_passed(engine, entity, entity->expires_at_ms)) {
         entity->expired = true;
         slu_set_phase(engine, entity, SLU_PHASE_STOPPING, "stopping", "Expired");
         return;
     }
     if (entity->active_until_ms && has_passed(engine, entity, entity->active_until_ms)) {
-        if (entity->active_until_ms > entity->last_active_at_ms) /* A change of the wish is use too. */
+        if (entity->active_until_ms >
+            entity->last_active_at_ms) /* A change of the wish is use too. */
             entity->last_active_at_ms = entity->active_until_ms;
         entity->active_until_ms = 0;
         slu_mark_dirty(engine, entity);
@@ -111,7 +112,8 @@ apply_deadlines(struct slu_engine *engine, struct slu_entity *entity)
     }
 }
 
-/* --- phases ------------------------------------------------------------------------------------- */
+/* --- phases -------------------------------------------------------------------------------------
+ */
 
 static void
 start_transition(struct slu_engine *engine, struct slu_entity *entity)
@@ -245,6 +247,29 @@ notice_use(struct slu_engine *engine, struct slu_entity *entity)
     slu_mark_dirty(engine, entity);
 }
 
+/* The instance of an ended life is gone. */
+static void
+retire(struct slu_engine *engine, struct slu_entity *entity)
+{
+    entity->retiring = false;
+    entity->life = SLU_LIFE_UNKNOWN; /* Another one may be there: look until none is. */
+    unbind(entity);
+    slu_entity_motion(entity)->main = (struct slu_waiting){0};
+    slu_unpark(entity);
+    slu_mark_dirty(engine, entity);
+}
+
+static void
+settle_nothing(struct slu_engine *engine, struct slu_entity *entity, enum slu_goal goal)
+{
+    if (goal == SLU_GOAL_GONE)
+        finish_end(engine, entity);
+    else if (entity->life == SLU_LIFE_GONE && slu_entity_has_instance(entity))
+        record_loss(engine, entity);
+    else if (goal == SLU_GOAL_PAUSED && entity->life == SLU_LIFE_ABSENT)
+        withdraw(engine, entity);
+}
+
 void
 slu_settle(struct slu_engine *engine, struct slu_entity *entity)
 {
@@ -252,26 +277,13 @@ slu_settle(struct slu_engine *engine, struct slu_entity *entity)
     const enum slu_goal goal = slu_goal_now(engine, entity);
     const enum slu_life life = (enum slu_life) entity->life;
 
-    if (entity->retiring) {
-        if (life != SLU_LIFE_GONE && life != SLU_LIFE_ABSENT)
-            return;
-        entity->retiring = false;
-        entity->life = SLU_LIFE_UNKNOWN; /* Another one may be there: look until none is. */
-        unbind(entity);
-        slu_entity_motion(entity)->main = (struct slu_waiting){0};
-        slu_unpark(entity);
-        slu_mark_dirty(engine, entity);
+    const bool nothing = life == SLU_LIFE_GONE || life == SLU_LIFE_ABSENT;
+    if (entity->retiring && nothing)
+        retire(engine, entity);
+    else if (nothing)
+        settle_nothing(engine, entity, goal);
+    if (nothing || entity->retiring)
         return;
-    }
-    if (life == SLU_LIFE_GONE || life == SLU_LIFE_ABSENT) {
-        if (goal == SLU_GOAL_PAUSED && life == SLU_LIFE_ABSENT)
-            withdraw(engine, entity);
-        if (goal == SLU_GOAL_GONE)
-            finish_end(engine, entity);
-        else if (life == SLU_LIFE_GONE && slu_entity_has_instance(entity))
-            record_loss(engine, entity);
-        return;
-    }
     if (goal == SLU_GOAL_GONE)
         return;
     const bool pausing = entity->phase == SLU_PHASE_PAUSING && goal == SLU_GOAL_PAUSED;
@@ -282,19 +294,21 @@ slu_settle(struct slu_engine *engine, struct slu_entity *entity)
         walk_to_paused(engine, entity, "Observed");
 }
 
-/* --- actions ------------------------------------------------------------------------------------ */
+/* --- actions ------------------------------------------------------------------------------------
+ */
 
 static void
 look(struct slu_engine *engine, struct slu_entity *entity, bool resync)
 {
     struct slu_motion *motion = slu_entity_motion(entity);
     motion->look_by_label = motion->gone_by_id || !slu_entity_has_instance(entity);
-    motion->look_id = slu_call_out(engine, entity, SLU_ACTION_INSPECT, motion->look_by_label, resync,
-                                   false);
+    motion->look_id =
+        slu_call_out(engine, entity, SLU_ACTION_INSPECT, motion->look_by_label, resync, false);
 }
 
 /* The incarnation's one CREATE has one body. A body that must differ, or a CREATE that failed for
- * good, takes the next incarnation; the look that led here has settled the old one (design.md §6). */
+ * good, takes the next incarnation; the look that led here has settled the old one (design.md §6).
+ */
 static void
 prepare_create(struct slu_engine *engine, struct slu_entity *entity)
 {
@@ -316,23 +330,30 @@ prepare_create(struct slu_engine *engine, struct slu_entity *entity)
 }
 
 static void
-prepare_phase(struct slu_engine *engine, struct slu_entity *entity, enum slu_action action)
+enter(struct slu_engine *engine, struct slu_entity *entity, enum slu_phase phase, const char *why)
 {
-    const enum slu_goal goal = slu_goal_now(engine, entity);
-    if (action == SLU_ACTION_CREATE)
-        prepare_create(engine, entity);
-    else if (action == SLU_ACTION_PAUSE && entity->phase != SLU_PHASE_PAUSING)
-        slu_set_phase(engine, entity, SLU_PHASE_PAUSING, "pausing",
-                      entity->idle ? "Idle" : "Wish");
-    else if (action == SLU_ACTION_RESUME && entity->phase != SLU_PHASE_RESUMING)
-        slu_set_phase(engine, entity, SLU_PHASE_RESUMING, "resuming", "Wish");
-    else if (action == SLU_ACTION_DELETE && goal == SLU_GOAL_GONE && !entity->retiring &&
-             entity->phase != SLU_PHASE_DELETING && entity->phase != SLU_PHASE_STOPPING)
-        slu_set_phase(engine, entity, SLU_PHASE_STOPPING, "stopping", "Wish");
+    if (entity->phase != phase)
+        slu_set_phase(engine, entity, phase, slu_phase_names[phase], why);
 }
 
-/* A decision is a number and a fact in status; a retry of the same decision keeps both, and need not
- * wait for another commit. */
+static void
+prepare_phase(struct slu_engine *engine, struct slu_entity *entity, enum slu_action action)
+{
+    const char *why = entity->idle ? "Idle" : "Wish";
+    const bool ends = slu_goal_now(engine, entity) == SLU_GOAL_GONE && !entity->retiring &&
+                      entity->phase != SLU_PHASE_DELETING;
+    if (action == SLU_ACTION_CREATE)
+        prepare_create(engine, entity);
+    else if (action == SLU_ACTION_PAUSE)
+        enter(engine, entity, SLU_PHASE_PAUSING, why);
+    else if (action == SLU_ACTION_RESUME)
+        enter(engine, entity, SLU_PHASE_RESUMING, why);
+    else if (action == SLU_ACTION_DELETE && ends)
+        enter(engine, entity, SLU_PHASE_STOPPING, why);
+}
+
+/* A decision is a number and a fact in status; a retry of the same decision keeps both, and need
+ * not wait for another commit. */
 static void
 act(struct slu_engine *engine, struct slu_entity *entity, enum slu_action action)
 {
@@ -347,9 +368,8 @@ act(struct slu_engine *engine, struct slu_entity *entity, enum slu_action action
         if (motion->failed_action != action)
             motion->failures = 0;
         entity->call++;
-        motion->main = (struct slu_waiting){.action = (uint8_t) action,
-                                            .call = entity->call,
-                                            .since_ms = engine->now_ms};
+        motion->main = (struct slu_waiting){
+            .action = (uint8_t) action, .call = entity->call, .since_ms = engine->now_ms};
         slu_mark_dirty(engine, entity);
     }
     if (action == SLU_ACTION_CREATE) /* From here on something may be there. */
@@ -361,8 +381,8 @@ act(struct slu_engine *engine, struct slu_entity *entity, enum slu_action action
 static int64_t
 extend_at_ms(const struct slu_entity *entity)
 {
-    const bool due = entity->life == SLU_LIFE_RUNNING && !entity->retiring &&
-                     slu_entity_has_instance(entity);
+    const bool due =
+        entity->life == SLU_LIFE_RUNNING && !entity->retiring && slu_entity_has_instance(entity);
     if (!due)
         return INT64_MAX;
     const bool other_length = entity->lease_given_seconds != entity->lease_seconds;
@@ -390,16 +410,16 @@ extend(struct slu_engine *engine, struct slu_entity *entity)
     const bool again = motion->side.action == SLU_ACTION_EXTEND;
     if (!again) {
         entity->call++;
-        motion->side = (struct slu_waiting){.action = SLU_ACTION_EXTEND,
-                                            .call = entity->call,
-                                            .since_ms = engine->now_ms};
+        motion->side = (struct slu_waiting){
+            .action = SLU_ACTION_EXTEND, .call = entity->call, .since_ms = engine->now_ms};
         slu_mark_dirty(engine, entity);
     }
-    motion->side.id = slu_call_out(engine, entity, SLU_ACTION_EXTEND, false, true,
-                                   !again || entity->dirty);
+    motion->side.id =
+        slu_call_out(engine, entity, SLU_ACTION_EXTEND, false, true, !again || entity->dirty);
 }
 
-/* --- the decision ------------------------------------------------------------------------------- */
+/* --- the decision -------------------------------------------------------------------------------
+ */
 
 static bool
 may_overtake(const struct slu_entity *entity, enum slu_goal goal)
@@ -429,7 +449,9 @@ later(int64_t a_ms, int64_t b_ms)
 static struct slu_situation
 situation_of(const struct slu_engine *engine, const struct slu_entity *entity)
 {
-    enum { RESYNC_DEFAULT_MS = 60000 };
+    enum {
+        RESYNC_DEFAULT_MS = 60000
+    };
     const struct slu_motion *motion = entity->motion;
     const struct slu_provider_instance *instance = slu_instance_of(engine, entity);
     const enum slu_goal goal = entity->retiring ? SLU_GOAL_GONE : slu_goal_now(engine, entity);
@@ -475,7 +497,8 @@ slu_schedule(struct slu_engine *engine, struct slu_entity *entity, int64_t look_
 static void
 bury(struct slu_engine *engine, struct slu_entity *entity)
 {
-    struct slu_output *output = slu_batch_add(engine->batch, SLU_TOPIC_STATUS, engine->config.shard);
+    struct slu_output *output =
+        slu_batch_add(engine->batch, SLU_TOPIC_STATUS, engine->config.shard);
     output->key = slu_strdup(slu_entity_text(entity, SLU_TEXT_KEY));
     output->key_size = slu_entity_text_size(entity, SLU_TEXT_KEY);
     engine->batch->bytes += slu_output_size(output);

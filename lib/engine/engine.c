@@ -2,7 +2,6 @@
 #include "slu/engine/engine.h"
 
 #include "internal.h"
-
 #include "slu/base/memory.h"
 
 #include <assert.h>
@@ -17,7 +16,10 @@ enum {
 void
 slu_engine_config_defaults(struct slu_engine_config *config)
 {
-    enum { DAY_MS = 24 * 3600 * 1000 };
+    enum {
+        DAY_MS = 24 * 3600 * 1000
+    };
+
     if (!config->default_provider)
         config->default_provider = "e2b";
     if (!config->deleted_retention_ms)
@@ -115,13 +117,15 @@ slu_engine_free(struct slu_engine *engine)
     free(engine);
 }
 
-/* --- turns -------------------------------------------------------------------------------------- */
+/* --- turns --------------------------------------------------------------------------------------
+ */
 
 static bool
 is_batch_full(const struct slu_engine *engine)
 {
     return engine->alone ||
-           engine->batch->count + engine->dirty_count >= (size_t) engine->config.batch_records_max ||
+           engine->batch->count + engine->dirty_count >=
+               (size_t) engine->config.batch_records_max ||
            engine->batch->bytes >= engine->config.batch_bytes_max;
 }
 
@@ -147,7 +151,8 @@ int64_t
 slu_engine_due_ms(const struct slu_engine *engine)
 {
     const struct slu_entity *entity = slu_due_first(&engine->due);
-    return entity && engine->claimed_at_ms && !is_batch_full(engine) ? entity->due_at_ms : INT64_MAX;
+    return entity && engine->claimed_at_ms && !is_batch_full(engine) ? entity->due_at_ms
+                                                                     : INT64_MAX;
 }
 
 bool
@@ -207,7 +212,8 @@ slu_engine_observed_before(struct slu_engine *engine,
     entity->hinted = true;
 }
 
-/* --- batches ------------------------------------------------------------------------------------ */
+/* --- batches ------------------------------------------------------------------------------------
+ */
 
 static void
 write_status(struct slu_engine *engine, struct slu_entity *entity)
@@ -283,12 +289,14 @@ slu_engine_take_batch(struct slu_engine *engine, bool even_if_idle)
 static bool
 mark_unanswered(struct slu_engine *engine, struct slu_entity *entity)
 {
-    enum { PROOF_MS = 3000 };
+    enum {
+        PROOF_MS = 3000
+    };
     struct slu_motion *motion = entity->motion;
     if (!motion || (!motion->main.action && !motion->side.action))
         return false;
     const enum slu_action action =
-        (enum slu_action) (motion->main.action ? motion->main.action : motion->side.action);
+        (enum slu_action)(motion->main.action ? motion->main.action : motion->side.action);
     motion->unanswered_until_ms =
         engine->now_ms + PROOF_MS + slu_timeout_ms(engine, entity, action);
     return true;
@@ -299,7 +307,10 @@ mark_unanswered(struct slu_engine *engine, struct slu_entity *entity)
 static int64_t
 first_look_ms(const struct slu_engine *engine, const struct slu_entity *entity)
 {
-    enum { RESYNC_DEFAULT_MS = 60000, LEASE_PARTS = 6 };
+    enum {
+        RESYNC_DEFAULT_MS = 60000,
+        LEASE_PARTS = 6
+    };
     const struct slu_provider_instance *instance = slu_instance_of(engine, entity);
     const int64_t resync_ms =
         instance && instance->resync_ms ? instance->resync_ms : RESYNC_DEFAULT_MS;
@@ -341,7 +352,8 @@ slu_engine_committed(struct slu_engine *engine, int64_t now_ms)
     slu_release_calls(engine);
 }
 
-/* --- what the shell reads ----------------------------------------------------------------------- */
+/* --- what the shell reads -----------------------------------------------------------------------
+ */
 
 void
 slu_note_add(struct slu_engine *engine, const struct slu_note *note)

@@ -39,7 +39,8 @@ slu_entity_set_text(struct slu_entity *entity, enum slu_text text, const char *b
     uint32_t at = 0;
     for (int i = 0; i < SLU_TEXT_COUNT; i++) {
         const char *from = i == (int) text ? bytes : slu_entity_text(entity, (enum slu_text) i);
-        const size_t length = i == (int) text ? size : slu_entity_text_size(entity, (enum slu_text) i);
+        const size_t length =
+            i == (int) text ? size : slu_entity_text_size(entity, (enum slu_text) i);
         after->offset[i] = at;
         if (length)
             memcpy(after->bytes + at, from, length);
@@ -117,9 +118,9 @@ slu_entity_take_wish(struct slu_entity *entity, const json_t *spec)
     entity->init_hash = wish.init_hash;
     entity->references = names_others(spec);
     entity->rewind_wished = json_object_get(spec, "rewind") != NULL;
-    entity->expires_at_ms =
-        wish.ttl_ms ? entity->created_at_ms + wish.ttl_ms + entity->paused_total_ms
-                    : wish.expires_at_ms;
+    entity->expires_at_ms = wish.ttl_ms
+                                ? entity->created_at_ms + wish.ttl_ms + entity->paused_total_ms
+                                : wish.expires_at_ms;
 }
 
 void

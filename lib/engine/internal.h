@@ -7,11 +7,10 @@
 #ifndef SLU_ENGINE_INTERNAL_H
 #define SLU_ENGINE_INTERNAL_H
 
+#include "entity.h"
 #include "slu/base/random.h"
 #include "slu/engine/engine.h"
 #include "slu/model/document.h"
-
-#include "entity.h"
 #include "status_text.h"
 #include "table.h"
 
@@ -26,9 +25,9 @@ struct slu_open_call {
     uint64_t id;
     struct slu_entity *entity;
     enum slu_action action;
-    bool surplus;         /* Deletes an instance that is not the bound one. */
-    int64_t uid_offset;   /* Of the life that decided it. */
-    uint32_t incarnation; /* The instance it is about. */
+    bool surplus;          /* Deletes an instance that is not the bound one. */
+    int64_t uid_offset;    /* Of the life that decided it. */
+    uint32_t incarnation;  /* The instance it is about. */
     int32_t lease_seconds; /* That it asks for. */
     uint64_t init_hash;    /* INIT: of the list whose command it runs. */
 };
@@ -63,29 +62,29 @@ struct slu_engine {
     int64_t now_ms;
     int64_t read_through_ms;
     bool wants_read_through;
-    struct slu_queue awaiting;       /* char *: keys of entities whose deadline awaits reading. */
+    struct slu_queue awaiting; /* char *: keys of entities whose deadline awaits reading. */
 
-    struct slu_batch *batch;         /* Being collected: events, forwards, dead letters. */
-    struct slu_entity **dirty;       /* Whose status the batch will hold. */
+    struct slu_batch *batch;   /* Being collected: events, forwards, dead letters. */
+    struct slu_entity **dirty; /* Whose status the batch will hold. */
     size_t dirty_count, dirty_capacity;
-    bool shard_moved;                /* The shard record itself must be written. */
-    bool alone;                      /* The batch holds a record that travels alone. */
+    bool shard_moved; /* The shard record itself must be written. */
+    bool alone;       /* The batch holds a record that travels alone. */
     bool trying_told; /* shard.trying names what this leader tries; in a batch taken; committed. */
     bool trying_taken, trying_committed;
-    char poison[48];                 /* "partition/offset": it stopped its leaders, dead-letter it. */
+    char poison[48]; /* "partition/offset": it stopped its leaders, dead-letter it. */
     bool in_flight;
     int64_t committed_seq;
 
     uint64_t next_call_id;
-    struct slu_queue ready;          /* struct slu_held_call: may leave now. */
-    struct slu_queue held;           /* struct slu_held_call: in order of after_seq. */
-    struct slu_open_call *open;      /* Open addressing by id; id 0: free. */
+    struct slu_queue ready;     /* struct slu_held_call: may leave now. */
+    struct slu_queue held;      /* struct slu_held_call: in order of after_seq. */
+    struct slu_open_call *open; /* Open addressing by id; id 0: free. */
     size_t open_count, open_capacity;
 
-    struct slu_loss *losses;         /* One per configured instance. */
-    struct slu_queue notes;          /* struct slu_kept_note */
-    struct slu_queue observations;   /* char *: keys; NULL-safe */
-    struct slu_buffer lent;          /* Text of the note or observation handed out last. */
+    struct slu_loss *losses;       /* One per configured instance. */
+    struct slu_queue notes;        /* struct slu_kept_note */
+    struct slu_queue observations; /* char *: keys; NULL-safe */
+    struct slu_buffer lent;        /* Text of the note or observation handed out last. */
     struct slu_engine_counters counters;
 };
 
@@ -100,13 +99,15 @@ struct slu_cause {
     char traceparent[64];
 };
 
-/* --- queue.c ------------------------------------------------------------------------------------ */
+/* --- queue.c ------------------------------------------------------------------------------------
+ */
 void slu_queue_push(struct slu_queue *queue, const void *item, size_t item_size);
 bool slu_queue_take(struct slu_queue *queue, void *ret_item);
 void *slu_queue_peek(const struct slu_queue *queue);
 void slu_queue_done(struct slu_queue *queue);
 
-/* --- change.c ----------------------------------------------------------------------------------- */
+/* --- change.c -----------------------------------------------------------------------------------
+ */
 
 /* Its status goes into the batch. */
 void slu_mark_dirty(struct slu_engine *engine, struct slu_entity *entity);
@@ -138,7 +139,8 @@ void slu_emit_refused(struct slu_engine *engine,
                       const struct slu_refusal *refusal,
                       const struct slu_cause *cause);
 
-void slu_dead_letter(struct slu_engine *engine, const struct slu_record *record, const char *reason);
+void
+slu_dead_letter(struct slu_engine *engine, const struct slu_record *record, const char *reason);
 
 /* Ends the transition under way's troubles: the next turn tries at once. */
 void slu_unpark(struct slu_entity *entity);
@@ -150,10 +152,12 @@ void slu_observe(struct slu_engine *engine, const struct slu_entity *entity);
 /* Ends the motion when nothing is left of it. */
 void slu_rest(struct slu_entity *entity);
 
-/* --- decide.c ----------------------------------------------------------------------------------- */
+/* --- decide.c -----------------------------------------------------------------------------------
+ */
 void slu_decide(struct slu_engine *engine, struct slu_entity *entity);
 
-/* Due at the next moment at which time alone changes something, at `look_again_at_ms` at the latest. */
+/* Due at the next moment at which time alone changes something, at `look_again_at_ms` at the
+ * latest. */
 void slu_schedule(struct slu_engine *engine, struct slu_entity *entity, int64_t look_again_at_ms);
 
 /* Carries the phase to what `life` shows, through every phase between, one event each. */
@@ -170,13 +174,15 @@ int64_t slu_timeout_ms(const struct slu_engine *engine,
                        enum slu_action action);
 enum slu_goal slu_goal_now(const struct slu_engine *engine, const struct slu_entity *entity);
 
-/* --- loss.c ------------------------------------------------------------------------------------- */
+/* --- loss.c -------------------------------------------------------------------------------------
+ */
 void slu_loss_count(struct slu_engine *engine, const struct slu_entity *entity);
 
 /* Until when the replacement of a lost one waits, 0: not at all. */
 int64_t slu_loss_retry_ms(const struct slu_engine *engine, const struct slu_entity *entity);
 
-/* --- calls.c ------------------------------------------------------------------------------------ */
+/* --- calls.c ------------------------------------------------------------------------------------
+ */
 /* Hands out a call, after the batch being collected has committed when `after_commit` is set.
  * Returns its id. */
 void slu_release_calls(struct slu_engine *engine);
@@ -191,7 +197,8 @@ uint64_t slu_call_out(struct slu_engine *engine,
 /* SHA-256 of what a CREATE of this entity would say: it is frozen for the incarnation. */
 void slu_create_body_sha256(const struct slu_entity *entity, char ret_hex[65]);
 
-/* --- notes -------------------------------------------------------------------------------------- */
+/* --- notes --------------------------------------------------------------------------------------
+ */
 struct slu_kept_note {
     struct slu_note note; /* Its texts are copies when `owned` says so. */
     char *key;
@@ -201,6 +208,7 @@ struct slu_kept_note {
 /* `note->key` and `note->message` are copied; every other text is a literal. */
 void slu_note_add(struct slu_engine *engine, const struct slu_note *note);
 
-const struct slu_scope *slu_intern_scope(void *engine, const char *tenant, const char *project);
+/* `context` is the engine (slu_intern_fn). */
+const struct slu_scope *slu_intern_scope(void *context, const char *tenant, const char *project);
 
 #endif

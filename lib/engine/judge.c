@@ -76,7 +76,8 @@ is_batch_empty(const struct slu_engine *engine)
 static bool
 is_batch_full(const struct slu_engine *engine)
 {
-    return engine->batch->count + engine->dirty_count >= (size_t) engine->config.batch_records_max ||
+    return engine->batch->count + engine->dirty_count >=
+               (size_t) engine->config.batch_records_max ||
            engine->batch->bytes >= engine->config.batch_bytes_max;
 }
 
@@ -100,12 +101,15 @@ name_record(const struct slu_record *record, char *ret_text, size_t size)
 
 /* After three claims without progress the next record is admitted alone, after the log says that
  * this leader tries it: should it stop three more leaders at that very point, a claim knows which
- * record to put aside. (One such leader is no proof: leaders also stop for reasons of their own, and
- * an innocent record would be lost; tests/sim seed 58.) */
+ * record to put aside. (One such leader is no proof: leaders also stop for reasons of their own,
+ * and an innocent record would be lost; tests/sim seed 58.) */
 static bool
 may_try(struct slu_engine *engine, const struct slu_record *record)
 {
-    enum { CLAIMS_UNTIL_CAREFUL = 3 };
+    enum {
+        CLAIMS_UNTIL_CAREFUL = 3
+    };
+
     if (engine->shard.claims < CLAIMS_UNTIL_CAREFUL)
         return true;
     char name[sizeof engine->shard.trying];
@@ -114,7 +118,7 @@ may_try(struct slu_engine *engine, const struct slu_record *record)
     if (same && engine->trying_told)
         return engine->trying_committed;
     /* Of two partitions read in turn, the record that was offered first is settled first. */
-    if (engine->trying_told && atoi(engine->shard.trying) != record->partition)
+    if (engine->trying_told && strtol(engine->shard.trying, NULL, 10) != record->partition)
         return false;
     snprintf(engine->shard.trying, sizeof engine->shard.trying, "%s", name);
     engine->shard.tries = same ? engine->shard.tries + 1 : 1;
@@ -138,7 +142,10 @@ is_poison(struct slu_engine *engine, const struct slu_record *record)
 static bool
 fits_when_forwarded(const struct slu_record *record)
 {
-    enum { ORIGIN_HEADER_SIZE = 128 };
+    enum {
+        ORIGIN_HEADER_SIZE = 128
+    };
+
     size_t size = record->key_size + record->value_size + ORIGIN_HEADER_SIZE;
     for (size_t i = 0; i < record->header_count; i++)
         size += strlen(record->headers[i].name) + record->headers[i].size;
@@ -193,7 +200,9 @@ find_sandbox(struct slu_engine *engine, const struct slu_judging *judging)
 }
 
 static void
-refuse(struct slu_engine *engine, const struct slu_judging *judging, const struct slu_refusal *refusal)
+refuse(struct slu_engine *engine,
+       const struct slu_judging *judging,
+       const struct slu_refusal *refusal)
 {
     slu_emit_refused(engine, judging->key_text, judging->key.kind, refusal, &judging->cause);
 }
@@ -201,8 +210,8 @@ refuse(struct slu_engine *engine, const struct slu_judging *judging, const struc
 static void
 accepted_of(const struct slu_entity *entity, char hex[65], struct slu_accepted *ret)
 {
-    *ret = (struct slu_accepted){.tenant = "", .project = "", .created_ce_id = "",
-                                 .created_sha256 = "", .spec = ""};
+    *ret = (struct slu_accepted){
+        .tenant = "", .project = "", .created_ce_id = "", .created_sha256 = "", .spec = ""};
     if (!entity)
         return;
     slu_entity_created_hex(entity, hex);
@@ -228,24 +237,28 @@ admit_kind(struct slu_engine *engine,
            const struct slu_entity *before,
            struct slu_refusal *refusal)
 {
-    const struct slu_engine_config *config = &engine->config;
     json_t *spec = NULL;
     if (before) {
         const struct slu_slice text = slu_entity_spec(before);
         spec = slu_spec_tree(text.text, text.size);
     }
+    struct slu_admission admission = {
+        .before = spec,
+        .final = before && (before->wish == SLU_WISH_STOPPED || before->expired),
+        .append_ms = judging->cause.append_ms,
+        .instances = engine->config.instances,
+        .instance_count = engine->config.instance_count,
+    };
     bool admitted = false;
     if (judging->key.kind == SLU_KIND_SANDBOX) {
-        const bool final = before && (before->wish == SLU_WISH_STOPPED || before->expired);
-        admitted = slu_admit_sandbox(document, spec, final, judging->cause.append_ms,
-                                     config->instances, config->instance_count, refusal);
+        admitted = slu_admit_sandbox(document, &admission, refusal);
     } else if (judging->key.kind == SLU_KIND_CHECKPOINT) {
         const struct slu_entity *sandbox = find_sandbox(engine, judging);
-        admitted = slu_admit_checkpoint(document, spec, sandbox ? sandbox->scope->tenant : NULL,
-                                        sandbox ? sandbox->scope->project : NULL, refusal);
+        admission.sandbox_tenant = sandbox ? sandbox->scope->tenant : NULL;
+        admission.sandbox_project = sandbox ? sandbox->scope->project : NULL;
+        admitted = slu_admit_checkpoint(document, &admission, refusal);
     } else {
-        admitted = slu_admit_snapshot(document, spec, config->instances, config->instance_count,
-                                      refusal);
+        admitted = slu_admit_snapshot(document, &admission, refusal);
     }
     json_decref(spec);
     return admitted;
@@ -391,8 +404,8 @@ judge(struct slu_engine *engine, struct slu_judging *judging)
     }
     struct slu_document document = {0};
     struct slu_refusal refusal = {0};
-    if (record->value &&
-        !slu_document_parse(&judging->key, record->value, record->value_size, &document, &refusal)) {
+    if (record->value && !slu_document_parse(&judging->key, record->value, record->value_size,
+                                             &document, &refusal)) {
         refuse(engine, judging, &refusal);
         if (!refusal.path[0]) /* No document at all: somebody may want its bytes. */
             slu_dead_letter(engine, record, refusal.message);
@@ -432,6 +445,24 @@ put_aside(struct slu_engine *engine, const struct slu_judging *judging, bool key
     slu_dead_letter(engine, judging->record, why);
 }
 
+/* What is no resource of this shard goes elsewhere; the rest is judged. */
+static void
+dispose(struct slu_engine *engine, struct slu_judging *judging, int shard, const char *bad_key)
+{
+    const struct slu_record *record = judging->record;
+    if (is_poison(engine, record)) {
+        put_aside(engine, judging, !bad_key);
+    } else if (bad_key) {
+        slu_dead_letter(engine, record, bad_key);
+    } else if (shard != engine->config.shard || record->partition != engine->config.shard) {
+        place_wrong(engine, judging, shard);
+    } else {
+        read_ce_id(record, &judging->cause);
+        judging->redrive = slu_record_header(record, "slu-redrive") != NULL;
+        judge(engine, judging);
+    }
+}
+
 bool
 slu_engine_record(struct slu_engine *engine, const struct slu_record *record, int64_t now_ms)
 {
@@ -443,34 +474,19 @@ slu_engine_record(struct slu_engine *engine, const struct slu_record *record, in
         return false;
 
     struct slu_judging judging = {.record = record};
-    struct slu_refusal refusal;
-    const bool keyed = record->key && slu_key_parse(record->key, record->key_size, &judging.key,
-                                                    &refusal);
+    struct slu_refusal refusal = {.message = "key: missing; it names the resource"};
+    const bool keyed =
+        record->key && slu_key_parse(record->key, record->key_size, &judging.key, &refusal);
     read_cause(record, &judging.cause);
     const int shard = keyed ? slu_key_shard(&judging.key, engine->config.shard_count) : 0;
-    const bool misplaced = keyed && (shard != engine->config.shard ||
-                                     record->partition != engine->config.shard);
+    const bool misplaced =
+        keyed && (shard != engine->config.shard || record->partition != engine->config.shard);
     if (misplaced && !is_batch_empty(engine))
         return false;
 
     move_position(engine, record);
     judging.key_size =
         keyed ? slu_key_write(&judging.key, judging.key_text, sizeof judging.key_text) : 0;
-    if (is_poison(engine, record)) {
-        put_aside(engine, &judging, keyed);
-        return true;
-    }
-    if (!keyed) {
-        slu_dead_letter(engine, record,
-                        record->key ? refusal.message : "key: missing; it names the resource");
-        return true;
-    }
-    if (misplaced) {
-        place_wrong(engine, &judging, shard);
-        return true;
-    }
-    read_ce_id(record, &judging.cause);
-    judging.redrive = slu_record_header(record, "slu-redrive") != NULL;
-    judge(engine, &judging);
+    dispose(engine, &judging, shard, keyed ? NULL : refusal.message);
     return true;
 }

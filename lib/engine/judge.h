@@ -4,7 +4,6 @@
 #define SLU_ENGINE_JUDGE_H
 
 #include "internal.h"
-
 #include "slu/plan/admit.h"
 
 /* A record on its way through judgement. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bursts of losses (behaviour.md rule 2): when many resources of one provider are lost within a
- * minute, the provider is the likelier culprit than each of them. Replacement then slows down, and a
- * person is told. */
+ * minute, the provider is the likelier culprit than each of them. Replacement then slows down, and
+ * a person is told. */
 #include "internal.h"
 
 enum {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A growing ring of fixed-size items. */
 #include "internal.h"
-
 #include "slu/base/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CAPACITY = 16 };
+enum {
+    FIRST_CAPACITY = 16
+};
 
 static void
 grow(struct slu_queue *queue)

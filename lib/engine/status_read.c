@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A status document back to its entity, by slices: a new leader reads a million of them. */
 #include "conditions.h"
-#include "status_text.h"
-
 #include "slu/base/memory.h"
 #include "slu/model/time.h"
+#include "status_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,10 +114,11 @@ READ(read_phase)
 {
     char word[24];
     int phase = -1;
-    if (slu_slice_copy(value, word, sizeof word))
-        phase = strcmp(word, "creating") == 0
-                    ? SLU_PHASE_PENDING
-                    : slu_name_index(slu_phase_names, SLU_PHASE_COUNT, word);
+    if (slu_slice_copy(value, word, sizeof word)) {
+        const bool other_kind = strcmp(word, "creating") == 0;
+        phase =
+            other_kind ? SLU_PHASE_PENDING : slu_name_index(slu_phase_names, SLU_PHASE_COUNT, word);
+    }
     if (phase < 0)
         reading->wrong = "phase";
     else
@@ -303,8 +303,8 @@ READ(read_parked)
 }
 
 static const struct member detail_members[] = {
-    {"instance", read_instance}, {"idle", read_idle},  {"started", read_started},
-    {"activity", read_activity}, {"lease", read_lease}, {"init", read_init},
+    {"instance", read_instance}, {"idle", read_idle},     {"started", read_started},
+    {"activity", read_activity}, {"lease", read_lease},   {"init", read_init},
     {"lastLoss", read_loss},     {"parked", read_parked}, {"idleDeadlineAtMs", NULL},
 };
 
@@ -428,8 +428,8 @@ static void
 derive(struct slu_entity *entity)
 {
     const bool ends = entity->wish == SLU_WISH_STOPPED || entity->wish == SLU_WISH_DELETED;
-    entity->expired = entity->phase == SLU_PHASE_EXPIRED ||
-                      (entity->phase == SLU_PHASE_STOPPING && !ends);
+    entity->expired =
+        entity->phase == SLU_PHASE_EXPIRED || (entity->phase == SLU_PHASE_STOPPING && !ends);
     entity->retiring = slu_entity_has_instance(entity) && !ends &&
                        entity->instance_incarnation < entity->incarnation;
     if (entity->phase == SLU_PHASE_DELETING || entity->phase == SLU_PHASE_DELETED)
@@ -467,18 +467,19 @@ slu_status_read(struct slu_entity *entity,
                 void *context,
                 struct slu_error *reterr)
 {
-    struct reading reading = {.entity = entity, .frame = frame, .intern = intern, .context = context};
+    struct reading reading = {
+        .entity = entity, .frame = frame, .intern = intern, .context = context};
     const struct slu_slice document = {record->value, record->value_size};
     read_members(&reading, document, status_members, SLU_COUNT(status_members), true);
     if (!reading.wrong && (!entity->scope || !slu_entity_text_size(entity, SLU_TEXT_SPEC)))
         reading.wrong = "scope or spec";
     if (reading.wrong) {
         slu_buffer_done(&reading.unknown);
-        return slu_fail(reterr, SLU_INVALID,
-                        "status of '%.128s' at offset %lld is no status document of ours: %s cannot "
-                        "be read",
-                        slu_entity_text(entity, SLU_TEXT_KEY), (long long) record->offset,
-                        reading.wrong);
+        return slu_fail(
+            reterr, SLU_INVALID,
+            "status of '%.128s' at offset %lld is no status document of ours: %s cannot "
+            "be read",
+            slu_entity_text(entity, SLU_TEXT_KEY), (long long) record->offset, reading.wrong);
     }
     slu_entity_set_text(entity, SLU_TEXT_UNKNOWN, reading.unknown.data, reading.unknown.size);
     slu_buffer_done(&reading.unknown);

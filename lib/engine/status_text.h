@@ -5,7 +5,6 @@
 #define SLU_ENGINE_STATUS_TEXT_H
 
 #include "entity.h"
-
 #include "slu/base/buffer.h"
 #include "slu/base/status.h"
 #include "slu/model/instance.h"
@@ -30,7 +29,9 @@ void slu_status_headers(const struct slu_entity *entity,
                         struct slu_output *output);
 
 /* Fills a new entity (its key is set) from a status record. `intern` gives the shared scope. */
-typedef const struct slu_scope *(slu_intern_fn)(void *context, const char *tenant, const char *project);
+typedef const struct slu_scope *(slu_intern_fn) (void *context,
+                                                 const char *tenant,
+                                                 const char *project);
 enum slu_status slu_status_read(struct slu_entity *entity,
                                 const struct slu_record *record,
                                 const struct slu_status_frame *frame,

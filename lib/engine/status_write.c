@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conditions.h"
-#include "status_text.h"
-
 #include "slu/model/time.h"
+#include "status_text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -65,7 +64,10 @@ close_object(struct slu_buffer *out)
 
 /* A member of the spec, as it stands there; nothing when the spec lacks it. */
 static void
-put_from_spec(struct slu_buffer *out, const struct slu_entity *entity, const char *from, const char *to)
+put_from_spec(struct slu_buffer *out,
+              const struct slu_entity *entity,
+              const char *from,
+              const char *to)
 {
     const struct slu_slice value = slu_slice_member(slu_entity_spec(entity), from);
     if (!value.text)
@@ -110,7 +112,9 @@ put_created(struct slu_buffer *out, const struct slu_entity *entity)
 }
 
 static void
-put_waiting(struct slu_buffer *out, const struct slu_entity *entity, const struct slu_waiting *waiting)
+put_waiting(struct slu_buffer *out,
+            const struct slu_entity *entity,
+            const struct slu_waiting *waiting)
 {
     if (!waiting->action)
         return;
@@ -200,10 +204,12 @@ put_resources(struct slu_buffer *out,
         return;
     }
     slu_buffer_putc(out, '{');
-    put_int(out, "cpuCount", instance && instance->default_cpu_count ? instance->default_cpu_count : 1);
+    put_int(out, "cpuCount",
+            instance && instance->default_cpu_count ? instance->default_cpu_count : 1);
     put_int(out, "memoryMb",
             instance && instance->default_memory_mb ? instance->default_memory_mb : 1024);
-    put_int(out, "diskMb", instance && instance->default_disk_mb ? instance->default_disk_mb : 2048);
+    put_int(out, "diskMb",
+            instance && instance->default_disk_mb ? instance->default_disk_mb : 2048);
     close_object(out);
 }
 

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CAPACITY = 64 };
+enum {
+    FIRST_CAPACITY = 64
+};
 
 static size_t
 slot_of(const struct slu_table *table, const char *key, size_t size)
@@ -27,7 +29,8 @@ slu_table_find(const struct slu_table *table, const char *key, size_t size)
 {
     if (!table->capacity)
         return NULL;
-    for (size_t i = slot_of(table, key, size); table->slots[i]; i = (i + 1) & (table->capacity - 1)) {
+    for (size_t i = slot_of(table, key, size); table->slots[i];
+         i = (i + 1) & (table->capacity - 1)) {
         if (has_key(table->slots[i], key, size))
             return table->slots[i];
     }

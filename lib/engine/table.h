@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The entities of a shard by key (open addressing, linear probing), and the ones that have something
- * due by time (a binary heap). Private to lib/engine. Both keep pointers; neither owns entities. */
+/* The entities of a shard by key (open addressing, linear probing), and the ones that have
+ * something due by time (a binary heap). Private to lib/engine. Both keep pointers; neither owns
+ * entities. */
 #ifndef SLU_ENGINE_TABLE_H
 #define SLU_ENGINE_TABLE_H
 

@@ -249,6 +249,20 @@ append_unicode(struct slu_buffer *out, const char *at, const char *end)
 static const char escapes_from[] = "\"\\/bfnrt";
 static const char escapes_to[] = "\"\\/\b\f\n\r\t";
 
+/* `at` stands behind the backslash. Past the escape, or NULL on broken text. */
+static const char *
+append_escape(struct slu_buffer *out, const char *at, const char *end)
+{
+    if (at >= end)
+        return NULL;
+    const char *known = *at ? strchr(escapes_from, *at) : NULL;
+    if (known) {
+        slu_buffer_putc(out, escapes_to[known - escapes_from]);
+        return at + 1;
+    }
+    return *at == 'u' ? append_unicode(out, at + 1, end) : NULL;
+}
+
 bool
 slu_slice_text(struct slu_slice slice, struct slu_buffer *out)
 {
@@ -263,13 +277,8 @@ slu_slice_text(struct slu_slice slice, struct slu_buffer *out)
         slu_buffer_append(out, plain, (size_t) (at - plain));
         if (at >= end)
             break;
-        if (++at >= end)
-            return false;
-        const char c = *at++;
-        const char *known = c ? strchr(escapes_from, c) : NULL;
-        if (known)
-            slu_buffer_putc(out, escapes_to[known - escapes_from]);
-        else if (c != 'u' || !(at = append_unicode(out, at, end)))
+        at = append_escape(out, at + 1, end);
+        if (!at)
             return false;
     }
     return true;

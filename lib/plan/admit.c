@@ -88,8 +88,8 @@ refuse_generation(const struct slu_accepted *accepted, int64_t asked, struct slu
 {
     verdict->kind = SLU_VERDICT_REFUSED;
     (void) slu_refuse(&verdict->refusal, SLU_CODE_REVISION_CONFLICT, "generation",
-                      "%lld is not greater than the accepted generation %lld%s",
-                      (long long) asked, (long long) accepted->generation,
+                      "%lld is not greater than the accepted generation %lld%s", (long long) asked,
+                      (long long) accepted->generation,
                       asked == accepted->generation ? ", and the content differs" : "");
 }
 
@@ -182,8 +182,7 @@ slu_content_sha256(const struct slu_document *document,
 {
     SLU_AUTO_BUFFER struct slu_buffer text = {0};
     slu_buffer_printf(&text, "%s\n%s\n%s\n%s\n%s\n", slu_kinds[document->key.kind].key_word,
-                      document->key.root_id, document->key.id, document->tenant,
-                      document->project);
+                      document->key.root_id, document->key.id, document->tenant, document->project);
     slu_buffer_append(&text, spec, spec_size);
     slu_sha256_hex(text.data, text.size, ret_hex);
 }

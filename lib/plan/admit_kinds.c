@@ -6,10 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAMES_TEXT_SIZE = 256 };
+enum {
+    NAMES_TEXT_SIZE = 256
+};
 
 const struct slu_provider_instance *
-slu_instance_find(const struct slu_provider_instance *instances, int instance_count, const char *name)
+slu_instance_find(const struct slu_provider_instance *instances,
+                  int instance_count,
+                  const char *name)
 {
     for (int i = 0; i < instance_count; i++) {
         if (strcmp(instances[i].name, name) == 0)
@@ -42,13 +46,15 @@ find_provider(const json_t *spec,
     for (int i = 0; i < instance_count; i++)
         list_name(names, instances[i].name);
     (void) slu_refuse(ret, SLU_CODE_INVALID, "spec.provider",
-                      "'%.64s' is not configured; configured are %s",
-                      name ? name : "", names[0] ? names : "none");
+                      "'%.64s' is not configured; configured are %s", name ? name : "",
+                      names[0] ? names : "none");
     return NULL;
 }
 
 static bool
-check_pool(const json_t *spec, const struct slu_provider_instance *instance, struct slu_refusal *ret)
+check_pool(const json_t *spec,
+           const struct slu_provider_instance *instance,
+           struct slu_refusal *ret)
 {
     const json_t *placement = json_object_get(spec, "placement");
     const char *pool = json_string_value(json_object_get(placement, "provider_pool"));
@@ -159,28 +165,26 @@ may_follow(const struct slu_document *document,
            const struct slu_provider_instance *instance,
            struct slu_refusal *ret)
 {
-    return slu_fields_may_follow(slu_spec_fields(document->key.kind), before, document->spec, "spec",
-                                 has_capability, &instance, ret);
+    return slu_fields_may_follow(slu_spec_fields(document->key.kind), before, document->spec,
+                                 "spec", has_capability, &instance, ret);
 }
 
 bool
 slu_admit_sandbox(const struct slu_document *document,
-                  const json_t *before,
-                  bool final,
-                  int64_t append_ms,
-                  const struct slu_provider_instance *instances,
-                  int instance_count,
+                  const struct slu_admission *admission,
                   struct slu_refusal *ret)
 {
     const json_t *spec = document->spec;
+    const json_t *before = admission->before;
     const struct slu_provider_instance *instance =
-        find_provider(spec, instances, instance_count, ret);
+        find_provider(spec, admission->instances, admission->instance_count, ret);
     if (!instance)
         return false;
     if (before && !may_follow(document, before, instance, ret))
         return false;
-    return check_final(spec, final, ret) && check_pool(spec, instance, ret) &&
-           check_capabilities(spec, instance, ret) && check_deadline(spec, before, append_ms, ret);
+    return check_final(spec, admission->final, ret) && check_pool(spec, instance, ret) &&
+           check_capabilities(spec, instance, ret) &&
+           check_deadline(spec, before, admission->append_ms, ret);
 }
 
 /* pending → settled or interrupted, once (contract-map §4). */
@@ -193,22 +197,22 @@ check_settled(const json_t *before, const json_t *next, struct slu_refusal *ret)
     if (was && strcmp(was, "pending") == 0)
         return true;
     return slu_refuse(ret, SLU_CODE_INVALID, "spec.settled",
-                      "'%s' stays; only pending may become settled or interrupted",
-                      was ? was : "");
+                      "'%s' stays; only pending may become settled or interrupted", was ? was : "");
 }
 
 bool
 slu_admit_checkpoint(const struct slu_document *document,
-                     const json_t *before,
-                     const char *sandbox_tenant,
-                     const char *sandbox_project,
+                     const struct slu_admission *admission,
                      struct slu_refusal *ret)
 {
-    if (!sandbox_tenant || strcmp(sandbox_tenant, document->tenant) != 0 ||
-        strcmp(sandbox_project, document->project) != 0) {
+    const bool found = admission->sandbox_tenant &&
+                       strcmp(admission->sandbox_tenant, document->tenant) == 0 &&
+                       strcmp(admission->sandbox_project, document->project) == 0;
+    if (!found) {
         return slu_refuse(ret, SLU_CODE_NOT_FOUND, "spec.sandboxId",
                           "no sandbox '%s' in this scope", document->key.root_id);
     }
+    const json_t *before = admission->before;
     if (!before)
         return true;
     return may_follow(document, before, NULL, ret) && check_settled(before, document->spec, ret);
@@ -216,12 +220,11 @@ slu_admit_checkpoint(const struct slu_document *document,
 
 bool
 slu_admit_snapshot(const struct slu_document *document,
-                   const json_t *before,
-                   const struct slu_provider_instance *instances,
-                   int instance_count,
+                   const struct slu_admission *admission,
                    struct slu_refusal *ret)
 {
+    const json_t *before = admission->before;
     const struct slu_provider_instance *instance =
-        find_provider(document->spec, instances, instance_count, ret);
+        find_provider(document->spec, admission->instances, admission->instance_count, ret);
     return instance && (!before || may_follow(document, before, instance, ret));
 }

@@ -3,19 +3,14 @@
 
 #include <assert.h>
 
-#define ROW(goal, unknown, absent, starting, running, pausing, paused, resuming, stopping, gone, \
-            failed)                                                                              \
-    [SLU_GOAL_##goal] = {                                                                        \
-        [SLU_LIFE_UNKNOWN] = SLU_ACTION_##unknown,                                               \
-        [SLU_LIFE_ABSENT] = SLU_ACTION_##absent,                                                 \
-        [SLU_LIFE_STARTING] = SLU_ACTION_##starting,                                             \
-        [SLU_LIFE_RUNNING] = SLU_ACTION_##running,                                               \
-        [SLU_LIFE_PAUSING] = SLU_ACTION_##pausing,                                               \
-        [SLU_LIFE_PAUSED] = SLU_ACTION_##paused,                                                 \
-        [SLU_LIFE_RESUMING] = SLU_ACTION_##resuming,                                             \
-        [SLU_LIFE_STOPPING] = SLU_ACTION_##stopping,                                             \
-        [SLU_LIFE_GONE] = SLU_ACTION_##gone,                                                     \
-        [SLU_LIFE_FAILED] = SLU_ACTION_##failed,                                                 \
+#define ROW(goal, unknown, absent, starting, running, pausing, paused, resuming, stopping, gone,  \
+            failed)                                                                               \
+    [SLU_GOAL_##goal] = {                                                                         \
+        [SLU_LIFE_UNKNOWN] = SLU_ACTION_##unknown,   [SLU_LIFE_ABSENT] = SLU_ACTION_##absent,     \
+        [SLU_LIFE_STARTING] = SLU_ACTION_##starting, [SLU_LIFE_RUNNING] = SLU_ACTION_##running,   \
+        [SLU_LIFE_PAUSING] = SLU_ACTION_##pausing,   [SLU_LIFE_PAUSED] = SLU_ACTION_##paused,     \
+        [SLU_LIFE_RESUMING] = SLU_ACTION_##resuming, [SLU_LIFE_STOPPING] = SLU_ACTION_##stopping, \
+        [SLU_LIFE_GONE] = SLU_ACTION_##gone,         [SLU_LIFE_FAILED] = SLU_ACTION_##failed,     \
     }
 
 /* The whole policy on one screen: what to do for a goal, given the life last seen. */
@@ -26,6 +21,7 @@ static const enum slu_action policy[SLU_GOAL_COUNT][SLU_LIFE_COUNT] = {
     ROW(PAUSED,  INSPECT, NONE,   INSPECT, PAUSE,  INSPECT, NONE,   INSPECT, INSPECT, NONE,   DELETE),
     ROW(GONE,    INSPECT, NONE,   DELETE,  DELETE, DELETE,  DELETE, DELETE,  DELETE,  NONE,   DELETE),
 };
+
 /* clang-format on */
 #undef ROW
 static_assert(SLU_LIFE_COUNT == 10, "a new life needs a column in ROW");

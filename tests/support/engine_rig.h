@@ -16,7 +16,10 @@
 
 #include <cmocka.h>
 
-enum { RIG_OUTPUTS_MAX = 4096, RIG_SHARDS = 1 };
+enum {
+    RIG_OUTPUTS_MAX = 4096,
+    RIG_SHARDS = 1
+};
 
 static const char *const rig_capabilities[] = {"exec", "idempotent_create", "pause", NULL};
 static char rig_pool[] = "default";
@@ -97,7 +100,8 @@ rig_stop(struct rig *rig)
 
 /* Hands over one desired record with one optional header. `value` NULL is a tombstone. */
 static inline bool
-rig_publish_with(struct rig *rig, const char *key, const char *value, const char *name, const char *text)
+rig_publish_with(
+    struct rig *rig, const char *key, const char *value, const char *name, const char *text)
 {
     struct slu_record record = {.partition = 0,
                                 .offset = rig->next_offset,

@@ -19,7 +19,9 @@ uint64_t slu_hash64(const void *bytes, size_t size);
 /* murmur2 as Kafka's default partitioner computes it, already made positive. */
 uint32_t slu_murmur2(const void *bytes, size_t size);
 
-enum { SLU_SHA256_HEX_SIZE = 65 };
+enum {
+    SLU_SHA256_HEX_SIZE = 65
+};
 
 /* Lower-case hex of SHA-256 over the bytes (libsodium), NUL-terminated. */
 void slu_sha256_hex(const void *bytes, size_t size, char ret_hex[SLU_SHA256_HEX_SIZE]);

@@ -32,7 +32,7 @@ slu_log_text(const char *key, const char *text)
 }
 
 #define SLU_TEXT(key, value) slu_log_text((key), (value))
-#define SLU_INT(key, value) ((struct slu_log_field){(key), NULL, (int64_t) (value)})
+#define SLU_INT(key, value)  ((struct slu_log_field){(key), NULL, (int64_t) (value)})
 
 /* To standard error until said otherwise. `program` is printed on each line. */
 void slu_log_setup(const char *program, enum slu_log_level lowest, bool json);
@@ -43,9 +43,9 @@ void slu_log_write(enum slu_log_level level,
                    size_t count);
 
 /* SLU_LOG(INFO, "claimed", SLU_INT("shard", 3), SLU_TEXT("owner", url)); */
-#define SLU_LOG(level, event, ...)                                                         \
-    slu_log_write(SLU_LOG_##level, (event), (const struct slu_log_field[]){__VA_ARGS__},   \
-                  sizeof((const struct slu_log_field[]){__VA_ARGS__}) /                    \
+#define SLU_LOG(level, event, ...)                                                       \
+    slu_log_write(SLU_LOG_##level, (event), (const struct slu_log_field[]){__VA_ARGS__}, \
+                  sizeof((const struct slu_log_field[]){__VA_ARGS__}) /                  \
                       sizeof(struct slu_log_field))
 
 #endif

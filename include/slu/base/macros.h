@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-#define SLU_MUST_CHECK [[nodiscard]]
+#define SLU_MUST_CHECK              [[nodiscard]]
 #define SLU_PRINTF(position, first) __attribute__((format(printf, position, first)))
-#define SLU_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define SLU_COUNT(array)            (sizeof(array) / sizeof((array)[0]))
 
 /* Runs `drop(&variable)` when the variable leaves its scope, by whatever path. */
 #define SLU_AUTO(drop) __attribute__((cleanup(drop)))

@@ -34,7 +34,7 @@ struct slu_setting {
 
 /* Gives a value for a file member ("kafkaBrokers"), or NULL; the file is read by the caller, since
  * this layer knows no JSON. */
-typedef const char *(slu_setting_lookup_fn)(void *context, const char *member);
+typedef const char *(slu_setting_lookup_fn) (void *context, const char *member);
 
 /* Fills `ret_config` (defaults, file, environment, flags, in that order of strength). `argv` is
  * scanned for --name value and --name=value; what is no flag stays, moved to the front of

@@ -21,7 +21,9 @@ enum SLU_MUST_CHECK slu_status {
     SLU_FATAL,     /* This process, or this shard, cannot go on. */
 };
 
-enum { SLU_ERROR_MESSAGE_MAX = 511 };
+enum {
+    SLU_ERROR_MESSAGE_MAX = 511
+};
 
 /* Why it failed. Lives on the caller's stack and owns nothing, so failing cannot fail. */
 struct slu_error {
@@ -32,8 +34,7 @@ struct slu_error {
 
 /* Fills `reterr` and returns `status`, so that a failure is one line: return slu_fail(...).
  * `reterr` may be NULL when the caller does not care why. */
-enum slu_status
-slu_fail(struct slu_error *reterr, enum slu_status status, const char *format, ...)
+enum slu_status slu_fail(struct slu_error *reterr, enum slu_status status, const char *format, ...)
     SLU_PRINTF(3, 4);
 
 /* Puts "<text>: " before the message that is there. */

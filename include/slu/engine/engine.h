@@ -51,7 +51,8 @@ struct slu_engine *slu_engine_new(const struct slu_engine_config *config);
 void slu_engine_free(struct slu_engine *engine);
 
 /* --- claim: first every record of sluice.status[p], in log order (keeps the last per key, drops
- * tombstoned ones); then the newest record of sluice.shards[p]; then the first batch. ----------- */
+ * tombstoned ones); then the newest record of sluice.shards[p]; then the first batch. -----------
+ */
 
 /* SLU_INVALID: no status document of ours; the shard must not be claimed over it (FATAL to it). */
 enum slu_status slu_engine_restore(struct slu_engine *engine,
@@ -64,15 +65,16 @@ enum slu_status slu_engine_claim(struct slu_engine *engine,
                                  const struct slu_shard_record *last,
                                  struct slu_error *reterr);
 
-/* --- facts --------------------------------------------------------------------------------------- */
+/* --- facts ---------------------------------------------------------------------------------------
+ */
 
 /* One desired record, in offset order of its partition. Judges it, or forwards it, or dead-letters
  * it; moves the admitted position. False: the batch is full, or the record must travel alone and
  * the batch is not empty: hand over the same record again after the next slu_engine_take_batch. */
 bool slu_engine_record(struct slu_engine *engine, const struct slu_record *record, int64_t now_ms);
 
-/* Every desired record appended before shard time `through_ms` has been handed over. Deadlines up to
- * that moment may act (behaviour.md 12). */
+/* Every desired record appended before shard time `through_ms` has been handed over. Deadlines up
+ * to that moment may act (behaviour.md 12). */
 void slu_engine_read_through(struct slu_engine *engine, int64_t through_ms, int64_t now_ms);
 
 /* The answer of a call handed out by slu_engine_next_call. Unknown ids are ignored. */
@@ -94,7 +96,8 @@ void slu_engine_observed_before(struct slu_engine *engine,
                                 enum slu_life life,
                                 int64_t seen_at_ms);
 
-/* --- effects ------------------------------------------------------------------------------------- */
+/* --- effects -------------------------------------------------------------------------------------
+ */
 
 /* Plans what is due, until `now_ms`, or until `limit` resources were planned (0: no limit). Returns
  * how many were planned. */
@@ -126,12 +129,14 @@ struct slu_observation {
     int64_t seen_at_ms;
 };
 
-bool slu_engine_next_observation(struct slu_engine *engine, struct slu_observation *ret_observation);
+bool slu_engine_next_observation(struct slu_engine *engine,
+                                 struct slu_observation *ret_observation);
 
 /* One line for the log about a decision or an outcome; false when there is no more. Text is lent
  * until the next call into the engine; `reason` is a literal. */
 struct slu_note {
-    const char *event; /* "plan", "outcome", "accepted", "refused", "forwarded", "deadletter", "loss_burst" … */
+    const char *event; /* "plan", "outcome", "accepted", "refused", "forwarded", "deadletter",
+                          "loss_burst" … */
     const char *key;
     const char *goal, *life, *action, *outcome; /* "" when not of this note. */
     const char *reason;
@@ -146,7 +151,8 @@ struct slu_note {
 
 bool slu_engine_next_note(struct slu_engine *engine, struct slu_note *ret_note);
 
-/* --- views --------------------------------------------------------------------------------------- */
+/* --- views ---------------------------------------------------------------------------------------
+ */
 
 /* Calls `visit` with the status document of every resource, as last written. For whole views. */
 typedef void(slu_engine_visit_fn)(void *context,

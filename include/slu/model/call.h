@@ -23,12 +23,12 @@ enum {
 struct slu_call {
     uint64_t id; /* Unique in one engine; comes back with the facts. */
     enum slu_action action;
-    bool by_label;      /* INSPECT without a known external id: look up by labels. */
-    bool changes;       /* False for INSPECT: may leave before its cause is committed. */
-    bool low_lane;      /* Resync work: behind everything a user waits for. */
-    char *provider;     /* Configured instance name. */
-    char *key;          /* "sandbox/sbx-1". */
-    char *external_id;  /* "" when unknown. */
+    bool by_label;     /* INSPECT without a known external id: look up by labels. */
+    bool changes;      /* False for INSPECT: may leave before its cause is committed. */
+    bool low_lane;     /* Resync work: behind everything a user waits for. */
+    char *provider;    /* Configured instance name. */
+    char *key;         /* "sandbox/sbx-1". */
+    char *external_id; /* "" when unknown. */
     char uid[SLU_UID_SIZE];
     int64_t incarnation; /* Of the instance the call is about: its label. */
     int64_t call;        /* status.call, for the idempotency key. */
@@ -40,7 +40,7 @@ struct slu_call {
     char *cluster;    /* Cluster uid: label and fence. */
     int shard;
     int64_t epoch;
-    char *spec;      /* CREATE, INIT, RESUME: canonical spec JSON (document.h); else NULL. */
+    char *spec; /* CREATE, INIT, RESUME: canonical spec JSON (document.h); else NULL. */
     int32_t lease_seconds;
     int32_t init_index; /* INIT: which command, from 0. */
     char init_hash[17]; /* INIT: hex of the wish's init_hash: names the marker folder. */

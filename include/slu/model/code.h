@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The contract's error codes and the refusal of a document (behaviour.md §8, contract-map §2.12). */
+/* The contract's error codes and the refusal of a document (behaviour.md §8, contract-map §2.12).
+ */
 #ifndef SLU_MODEL_CODE_H
 #define SLU_MODEL_CODE_H
 
@@ -42,9 +43,10 @@ struct slu_refusal {
     char message[SLU_REFUSAL_MESSAGE_MAX + 1];
 };
 
-/* Fills `ret` and returns false, so that a refusal is one line. `path` may be NULL or "". The message
- * begins with "<path>: "; `format` goes on from there. */
-bool slu_refuse(struct slu_refusal *ret, enum slu_code code, const char *path, const char *format, ...)
+/* Fills `ret` and returns false, so that a refusal is one line. `path` may be NULL or "". The
+ * message begins with "<path>: "; `format` goes on from there. */
+bool
+slu_refuse(struct slu_refusal *ret, enum slu_code code, const char *path, const char *format, ...)
     SLU_PRINTF(4, 5);
 
 #endif

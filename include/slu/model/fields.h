@@ -9,23 +9,23 @@
 #include "slu/model/code.h"
 #include "slu/model/key.h"
 
+#include <jansson.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <jansson.h>
-
 enum slu_field_type {
-    SLU_FIELD_TEXT,    /* String, `min` … `max` characters (bytes when `in_bytes`). */
-    SLU_FIELD_ID,      /* 1–128 of [A-Za-z0-9._-]. */
+    SLU_FIELD_TEXT, /* String, `min` … `max` characters (bytes when `in_bytes`). */
+    SLU_FIELD_ID,   /* 1–128 of [A-Za-z0-9._-]. */
     SLU_FIELD_UUID,
-    SLU_FIELD_INT,     /* `min` … `max`, within 0 … 2^53−1; reals and strings refused. */
+    SLU_FIELD_INT, /* `min` … `max`, within 0 … 2^53−1; reals and strings refused. */
     SLU_FIELD_BOOL,
-    SLU_FIELD_ENUM,    /* One of `names`, NULL-terminated. */
-    SLU_FIELD_OBJECT,  /* By `fields`; NULL: kept as it is. */
-    SLU_FIELD_ARRAY,   /* `min` … `max` members, each as `element`. */
-    SLU_FIELD_MAP,     /* Object of text values; `min` … `max` entries; value bounds in `element`. */
-    SLU_FIELD_ANY,     /* Any JSON object, at most `max` bytes when written, depth ≤ 16. */
+    SLU_FIELD_ENUM,   /* One of `names`, NULL-terminated. */
+    SLU_FIELD_OBJECT, /* By `fields`; NULL: kept as it is. */
+    SLU_FIELD_ARRAY,  /* `min` … `max` members, each as `element`. */
+    SLU_FIELD_MAP, /* Object of text values; `min` … `max` entries; value bounds in `element`. */
+    SLU_FIELD_ANY, /* Any JSON object, at most `max` bytes when written, depth ≤ 16. */
     SLU_FIELD_NULLABLE_ID, /* An id or an explicit null (Rewind.checkpoint). */
 };
 
@@ -42,16 +42,16 @@ struct slu_field {
     enum slu_field_type type;
     bool required;
     bool in_bytes;
-    bool unique;            /* Arrays: equal members are refused. */
+    bool unique; /* Arrays: equal members are refused. */
     int64_t min, max;
-    const char *fallback;   /* JSON text of the default; NULL: stays absent. */
+    const char *fallback; /* JSON text of the default; NULL: stays absent. */
     const char *const *names;
     const struct slu_field *fields;
     const struct slu_field *element;
     enum slu_mutability mutability;
     const char *capability;
-    /* More than a row can say (host bits zero, exactly one of …): checks the decoded value. On the row
-     * that ends a table it checks the whole object. Pure: may be asked twice. */
+    /* More than a row can say (host bits zero, exactly one of …): checks the decoded value. On the
+     * row that ends a table it checks the whole object. Pure: may be asked twice. */
     bool (*check)(const json_t *value, const char *path, struct slu_refusal *ret);
     const struct slu_field *key; /* Maps: what a member's name must be; NULL: anything. */
 };

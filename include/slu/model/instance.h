@@ -7,25 +7,25 @@
 #include "slu/model/key.h"
 #include "slu/model/sandbox.h"
 
+#include <jansson.h>
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include <jansson.h>
 
 /* A configured provider instance: settings only (one member of the settings' `providers`). */
 struct slu_provider_instance {
     char name[SLU_ID_MAX + 1];
     char type[32];
-    char url[256];           /* Without a trailing slash. */
-    char data_url[256];      /* envd of every sandbox; "" = by the provider's own rule. */
+    char url[256];      /* Without a trailing slash. */
+    char data_url[256]; /* envd of every sandbox; "" = by the provider's own rule. */
     char api_key_file[256];
-    char api_key[256];       /* Read from the file by the shell; wiped when replaced. */
+    char api_key[256]; /* Read from the file by the shell; wiped when replaced. */
     char *pools[16];
     int pool_count;
     char default_template[129];
     int32_t default_cpu_count, default_memory_mb, default_disk_mb; /* 0: contract default. */
-    int32_t concurrent;      /* Calls open at once. */
-    int32_t per_second;      /* Calls started per second. */
+    int32_t concurrent;                                            /* Calls open at once. */
+    int32_t per_second;                                            /* Calls started per second. */
     int64_t timeout_ms[SLU_ACTION_COUNT]; /* Call time-outs, behaviour.md 8a; setting member
                                              `timeoutsMs`: {"create": 60000, …}. */
     int64_t resync_ms;                    /* Every wanted resource is looked at this often. */

@@ -28,7 +28,8 @@ struct slu_slices slu_slices_of(struct slu_slice container);
 
 /* The next member. `ret_name` is the text between the quotes, not unescaped (NULL in arrays). False
  * at the end, and on broken text (`broken` is set). */
-bool slu_slices_next(struct slu_slices *slices, struct slu_slice *ret_name, struct slu_slice *ret_value);
+bool
+slu_slices_next(struct slu_slices *slices, struct slu_slice *ret_name, struct slu_slice *ret_value);
 
 /* One member of an object by name; absent when missing or broken. */
 struct slu_slice slu_slice_member(struct slu_slice object, const char *name);

@@ -53,7 +53,8 @@ struct slu_key {
 };
 
 /* False, with the refusal filled (INVALID, path "key"), when the bytes are no resource key. */
-bool slu_key_parse(const void *bytes, size_t size, struct slu_key *ret_key, struct slu_refusal *ret);
+bool
+slu_key_parse(const void *bytes, size_t size, struct slu_key *ret_key, struct slu_refusal *ret);
 
 /* Writes "sandbox/sbx-1" or "checkpoint/sbx-1/cp-7"; returns its length. */
 size_t slu_key_write(const struct slu_key *key, char *ret_text, size_t size);

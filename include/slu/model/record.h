@@ -22,7 +22,7 @@ enum slu_topic {
 extern const char *const slu_topic_names[SLU_TOPIC_COUNT]; /* "desired", …: after the prefix. */
 
 enum {
-    SLU_RECORD_HEADERS_MAX = 16,    /* More are ignored on input. */
+    SLU_RECORD_HEADERS_MAX = 16,                       /* More are ignored on input. */
     SLU_OUTPUT_SIZE_MAX = 2 * 1024 * 1024 - 64 * 1024, /* Key, value, headers together. */
 };
 
@@ -32,7 +32,8 @@ struct slu_header {
     size_t size;
 };
 
-/* A record as read. Everything it points to is lent, until the reader's next step says otherwise. */
+/* A record as read. Everything it points to is lent, until the reader's next step says otherwise.
+ */
 struct slu_record {
     int partition;
     int64_t offset;
@@ -56,10 +57,12 @@ struct slu_output {
     size_t key_size;
     char *value; /* NULL: a tombstone. */
     size_t value_size;
+
     struct slu_output_header {
         char name[24];
         char *value; /* NUL-terminated text. */
     } headers[SLU_RECORD_HEADERS_MAX];
+
     size_t header_count;
 };
 

@@ -3,10 +3,10 @@
 #ifndef SLU_MODEL_SANDBOX_H
 #define SLU_MODEL_SANDBOX_H
 
+#include <jansson.h>
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include <jansson.h>
 
 /* spec.state */
 enum slu_wish {
@@ -80,7 +80,10 @@ extern const char *const slu_action_names[SLU_ACTION_COUNT]; /* "create", … as
 extern const char *const slu_phase_names[SLU_PHASE_COUNT];
 int slu_name_index(const char *const *names, int count, const char *text); /* −1 when none. */
 
-enum slu_recovery { SLU_RECOVERY_REPLACE, SLU_RECOVERY_MANUAL };
+enum slu_recovery {
+    SLU_RECOVERY_REPLACE,
+    SLU_RECOVERY_MANUAL
+};
 
 /* What planning needs of a sandbox's spec, as numbers: read once per accepted generation. */
 struct slu_sandbox_wish {
@@ -95,8 +98,8 @@ struct slu_sandbox_wish {
     bool resume_on_use;
     enum slu_recovery recovery;
     int32_t provider_lease_seconds;
-    int32_t init_count;      /* Commands in session.init. */
-    uint64_t init_hash;      /* slu_hash64 of the commands' JSON text; 0 when there are none. */
+    int32_t init_count; /* Commands in session.init. */
+    uint64_t init_hash; /* slu_hash64 of the commands' JSON text; 0 when there are none. */
 };
 
 /* `spec` is decoded (document.h). */

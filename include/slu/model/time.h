@@ -6,7 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SLU_TIME_TEXT_SIZE = 32 };
+enum {
+    SLU_TIME_TEXT_SIZE = 32
+};
 
 void slu_time_write(int64_t unix_ms, char ret_text[SLU_TIME_TEXT_SIZE]);
 

@@ -34,10 +34,10 @@ struct slu_proposal {
     const struct slu_document *document; /* NULL: a tombstone. */
     const char *spec;                    /* Canonical bytes of document->spec. */
     size_t spec_size;
-    const char *ce_id;       /* "" when the producer sent none. */
-    const char *sha256;      /* Content hash (slu_content_sha256). */
-    int64_t append_ms;       /* At its first writing. */
-    bool forwarded;          /* It carries slu-origin. */
+    const char *ce_id;  /* "" when the producer sent none. */
+    const char *sha256; /* Content hash (slu_content_sha256). */
+    int64_t append_ms;  /* At its first writing. */
+    bool forwarded;     /* It carries slu-origin. */
 };
 
 enum slu_verdict_kind {
@@ -60,28 +60,30 @@ void slu_admit(const struct slu_accepted *accepted,
                const struct slu_proposal *proposal,
                struct slu_verdict *ret_verdict);
 
-/* The rules of a Sandbox document: provider, pools, capabilities, deadlines, what may change.
- * `before` is the accepted spec of the present life, NULL for a new one. */
+/* What the rules of a kind look at beside the document. */
+struct slu_admission {
+    const json_t *before; /* Accepted spec of the present life; NULL for a new one. */
+    bool final;           /* That life stopped or expired. */
+    int64_t append_ms;    /* Of the record. */
+    const struct slu_provider_instance *instances;
+    int instance_count;
+    const char *sandbox_tenant; /* Checkpoint: scope of its sandbox; NULL when there is none. */
+    const char *sandbox_project;
+};
+
+/* The rules of a Sandbox document: provider, pools, capabilities, deadlines, what may change. */
 bool slu_admit_sandbox(const struct slu_document *document,
-                       const json_t *before,
-                       bool final,
-                       int64_t append_ms,
-                       const struct slu_provider_instance *instances,
-                       int instance_count,
+                       const struct slu_admission *admission,
                        struct slu_refusal *ret);
 
 /* Checkpoint: its sandbox's scope must be its own; settled and state go one way. */
 bool slu_admit_checkpoint(const struct slu_document *document,
-                          const json_t *before,
-                          const char *sandbox_tenant,
-                          const char *sandbox_project,
+                          const struct slu_admission *admission,
                           struct slu_refusal *ret);
 
 /* Snapshot: the provider is configured; `source` is fixed. */
 bool slu_admit_snapshot(const struct slu_document *document,
-                        const json_t *before,
-                        const struct slu_provider_instance *instances,
-                        int instance_count,
+                        const struct slu_admission *admission,
                         struct slu_refusal *ret);
 
 /* SHA-256 over kind, id, scope and canonical spec: equal content whatever its generation fields. */

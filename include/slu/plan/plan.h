@@ -44,7 +44,9 @@ struct slu_plan {
     const char *reason;       /* A literal, for the log and the status message. */
 };
 
-enum { SLU_POLL_MS = 500 }; /* Between looks at a life that is on its way. */
+enum {
+    SLU_POLL_MS = 500
+}; /* Between looks at a life that is on its way. */
 
 struct slu_plan slu_plan_next(const struct slu_situation *situation, int64_t now_ms);
 

@@ -22,14 +22,14 @@ struct slu_http_header {
 
 /* Zero-initialise, fill, send, then slu_http_request_done. */
 struct slu_http_request {
-    const char *method;       /* A literal. */
-    struct slu_buffer url;    /* Whole: scheme, host, path, query, already escaped. */
+    const char *method;    /* A literal. */
+    struct slu_buffer url; /* Whole: scheme, host, path, query, already escaped. */
     struct slu_http_header headers[SLU_HTTP_HEADERS_MAX];
     size_t header_count;
     struct slu_buffer body;
-    int64_t timeout_ms;       /* From the first byte sent; time in a queue does not count. */
-    bool secret_headers;      /* Some header holds a credential: never log headers. Set by those who
-                                 add one; wiped by slu_http_request_done. */
+    int64_t timeout_ms;  /* From the first byte sent; time in a queue does not count. */
+    bool secret_headers; /* Some header holds a credential: never log headers. Set by those who
+                            add one; wiped by slu_http_request_done. */
 };
 
 /* How an exchange ended. "Never sent" and "maybe executed" are different facts (reliability.md F8,
@@ -43,17 +43,19 @@ enum slu_http_end {
 struct slu_http_response {
     enum slu_http_end end;
     int status; /* 0 unless answered. */
-    struct slu_http_header headers[SLU_HTTP_HEADERS_MAX]; /* Lower-case names; only the interesting:
-                                                             content-type, retry-after, x-next-token,
-                                                             should-retry, and slu-… */
+    struct slu_http_header
+        headers[SLU_HTTP_HEADERS_MAX]; /* Lower-case names; only the interesting:
+                                          content-type, retry-after, x-next-token,
+                                          should-retry, and slu-… */
     size_t header_count;
     struct slu_buffer body;
     char error[160]; /* Of the transport, for people. */
 };
 
-void slu_http_request_done(struct slu_http_request *request);   /* Wipes, frees. */
+void slu_http_request_done(struct slu_http_request *request); /* Wipes, frees. */
 void slu_http_response_done(struct slu_http_response *response);
-void slu_http_header_add(struct slu_http_request *request, const char *name, const char *format, ...)
+void
+slu_http_header_add(struct slu_http_request *request, const char *name, const char *format, ...)
     SLU_PRINTF(3, 4);
 const char *slu_http_header_find(const struct slu_http_response *response, const char *name);
 

@@ -4,8 +4,8 @@
  * (tests/contract/shards_contract.c).
  *
  * Blocking work happens on the adapter's own threads; everything it has to say comes back as
- * events, taken by the loop's thread with slu_shards_next. `wake` is called from any thread when the
- * event queue goes from empty to non-empty. */
+ * events, taken by the loop's thread with slu_shards_next. `wake` is called from any thread when
+ * the event queue goes from empty to non-empty. */
 #ifndef SLU_PORT_SHARDS_H
 #define SLU_PORT_SHARDS_H
 
@@ -20,10 +20,10 @@ struct slu_shards;
 
 struct slu_shards_settings {
     const char *brokers;
-    const char *topic_prefix;  /* "sluice." */
-    const char *group;         /* Of the electors. */
+    const char *topic_prefix; /* "sluice." */
+    const char *group;        /* Of the electors. */
     const char *client_id;
-    const char *properties;    /* "name=value;…": further librdkafka properties (TLS, SASL); or "". */
+    const char *properties; /* "name=value;…": further librdkafka properties (TLS, SASL); or "". */
     int64_t session_timeout_ms; /* 6,000. */
     void (*wake)(void *context);
     void *wake_context;
@@ -31,7 +31,8 @@ struct slu_shards_settings {
 
 enum slu_shard_event_kind {
     SLU_SHARD_CANDIDATE,     /* The group gave us this shard. */
-    SLU_SHARD_NOT_CANDIDATE, /* A confirmed assignment lacks it, or our claim was refused for good. */
+    SLU_SHARD_NOT_CANDIDATE, /* A confirmed assignment lacks it, or our claim was refused for good.
+                              */
     SLU_SHARD_CLAIM_READ,    /* Claim: `shard_record` is the newest; every status record went to the
                               sink before this. The engine may claim now; commit its first batch. */
     SLU_SHARD_CLAIM_FAILED,  /* Not claimed; `error` tells why; still candidate: ask again later. */
@@ -40,10 +41,10 @@ enum slu_shard_event_kind {
                               forget this shard's memory. Ask slu_shards_claim again if still a
                               candidate. */
     SLU_SHARD_RECORDS,       /* Input of one shard, in order per partition. */
-    SLU_SHARD_READ_THROUGH,  /* Answer of slu_shards_ask_end: everything up to the end seen after the ask
-                              has been handed over in RECORDS before this. */
-    SLU_SHARD_OUT_OF_RANGE,  /* The admitted position is outside the log: the shard must stop. */
-    SLU_SHARD_DOWN,          /* No broker answers; `error` tells. Once per outage. `shard` is −1. */
+    SLU_SHARD_READ_THROUGH, /* Answer of slu_shards_ask_end: everything up to the end seen after the
+                             ask has been handed over in RECORDS before this. */
+    SLU_SHARD_OUT_OF_RANGE, /* The admitted position is outside the log: the shard must stop. */
+    SLU_SHARD_DOWN, /* No broker answers; `error` tells. Once per outage. `shard` is −1. */
     SLU_SHARD_UP,
     SLU_SHARD_ALARM, /* A person should look; `error` tells; `shard` is −1 when none is meant. */
 };
@@ -52,10 +53,11 @@ struct slu_shard_event {
     enum slu_shard_event_kind kind;
     int shard;
     struct slu_shard_record *shard_record; /* CLAIM_READ; owned by the event. */
-    int64_t seq;               /* COMMITTED. */
-    int64_t append_ms;         /* COMMITTED: append time of the shard record, at the broker. */
-    int64_t began_boottime_ms; /* COMMITTED: CLOCK_BOOTTIME when the transaction began: the proof. */
-    int64_t done_boottime_ms;  /* COMMITTED: when the delivery report came: goes with append_ms. */
+    int64_t seq;                           /* COMMITTED. */
+    int64_t append_ms; /* COMMITTED: append time of the shard record, at the broker. */
+    int64_t
+        began_boottime_ms;    /* COMMITTED: CLOCK_BOOTTIME when the transaction began: the proof. */
+    int64_t done_boottime_ms; /* COMMITTED: when the delivery report came: goes with append_ms. */
     struct slu_record *records; /* RECORDS; owned by the event, with all they point to. */
     size_t record_count;
     int64_t token; /* READ_THROUGH: of the ask. */
@@ -63,8 +65,9 @@ struct slu_shard_event {
     void *private; /* The adapter's. */
 };
 
-enum slu_status
-slu_shards_open(const struct slu_shards_settings *settings, struct slu_shards **ret_shards, struct slu_error *reterr);
+enum slu_status slu_shards_open(const struct slu_shards_settings *settings,
+                                struct slu_shards **ret_shards,
+                                struct slu_error *reterr);
 
 /* Waits at most `patience_ms` for open transactions, leaves the group, frees. Every event that was
  * taken has been ended before. */
@@ -76,7 +79,8 @@ int slu_shards_count(const struct slu_shards *shards);
 /* Partitions of sluice.desired, as seen last: at least the count. Shard p reads p, p + count, … */
 int slu_shards_inputs(const struct slu_shards *shards);
 
-/* Takes the oldest event. False when there is none. The caller ends it with slu_shard_event_done. */
+/* Takes the oldest event. False when there is none. The caller ends it with slu_shard_event_done.
+ */
 bool slu_shards_next(struct slu_shards *shards, struct slu_shard_event *ret_event);
 void slu_shard_event_done(struct slu_shard_event *event);
 
@@ -87,7 +91,9 @@ void slu_shards_tick(struct slu_shards *shards);
 
 /* Receives status records during a claim, on the adapter's thread, in log order. */
 struct slu_shards_sink {
-    enum slu_status (*status)(void *context, const struct slu_record *record, struct slu_error *reterr);
+    enum slu_status (*status)(void *context,
+                              const struct slu_record *record,
+                              struct slu_error *reterr);
     void *context;
 };
 

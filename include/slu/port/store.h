@@ -17,7 +17,8 @@ struct slu_store;
 struct uv_loop_s;
 
 struct slu_store_settings {
-    const char *url; /* redis://[:password-from-file@]host:port[/db]; the password file is separate. */
+    const char
+        *url; /* redis://[:password-from-file@]host:port[/db]; the password file is separate. */
     const char *password_file; /* "" for none. */
     const char *key_prefix;    /* "slu:" */
 };
@@ -28,7 +29,7 @@ enum slu_view_result {
     SLU_VIEW_GAP,   /* Wiped, rolled back, or a write was lost: write the whole view anew. */
     SLU_VIEW_STALE, /* A higher epoch is there: we are no longer the leader. */
     SLU_VIEW_OTHER_CLUSTER, /* Another cluster uid lives under these keys: nothing stored, alarm. */
-    SLU_VIEW_DOWN,  /* No answer: the store is away. The next write will tell GAP or APPLIED. */
+    SLU_VIEW_DOWN, /* No answer: the store is away. The next write will tell GAP or APPLIED. */
 };
 
 struct slu_view_head {
@@ -63,12 +64,10 @@ void slu_store_apply(struct slu_store *store,
  * at a time per shard; a later begin abandons an earlier one (its `done`: GAP). Batches applied
  * between begin and the end follow on the new view, so call finish soon after begin. */
 void slu_store_rewrite_begin(struct slu_store *store, const struct slu_view_head *head);
-void slu_store_rewrite_put(struct slu_store *store,
-                           int shard,
-                           const char *key,
-                           const char *status,
-                           size_t status_size);
-void slu_store_rewrite_finish(struct slu_store *store, int shard, slu_view_done_fn *done, void *context);
+void slu_store_rewrite_put(
+    struct slu_store *store, int shard, const char *key, const char *status, size_t status_size);
+void
+slu_store_rewrite_finish(struct slu_store *store, int shard, slu_view_done_fn *done, void *context);
 
 /* Remembers what a provider said last. Fire and forget. */
 void slu_store_observe(struct slu_store *store,
@@ -80,11 +79,8 @@ void slu_store_observe(struct slu_store *store,
 void slu_store_forget(struct slu_store *store, int shard, const char *key);
 
 /* All observations of a shard; `seen` for each, then `done` (false: the store was away). */
-typedef void(slu_observation_fn)(void *context,
-                                 const char *key,
-                                 const char *external_id,
-                                 const char *life,
-                                 int64_t seen_at_ms);
+typedef void(slu_observation_fn)(
+    void *context, const char *key, const char *external_id, const char *life, int64_t seen_at_ms);
 void slu_store_observations(struct slu_store *store,
                             int shard,
                             slu_observation_fn *seen,

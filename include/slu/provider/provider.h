@@ -22,10 +22,13 @@ struct slu_exchange {
     struct slu_facts facts; /* Collected so far. */
 };
 
-enum slu_more { SLU_LAST, SLU_MORE };
+enum slu_more {
+    SLU_LAST,
+    SLU_MORE
+};
 
 struct slu_provider {
-    const char *type; /* "e2b". */
+    const char *type;                /* "e2b". */
     const char *const *capabilities; /* Words of contract-map §2.10, sorted, NULL-terminated. */
 
     /* Writes the next request of `call` into a zeroed `ret_request`. SLU_INVALID: this call cannot

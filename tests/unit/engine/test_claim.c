@@ -3,12 +3,13 @@
 #include "support/engine_rig.h"
 
 #define KEY "sandbox/s1"
-#define DOCUMENT(spec)                                                                 \
-    "{\"kind\":\"Sandbox\",\"id\":\"s1\",\"scope\":{\"tenantId\":\"t\",\"projectId\":" \
-    "\"p\"},\"spec\":{\"provider\":\"local\",\"placement\":{\"provider_pool\":\"default\"}," spec "}}"
+#define DOCUMENT(spec)                                                                            \
+    "{\"kind\":\"Sandbox\",\"id\":\"s1\",\"scope\":{\"tenantId\":\"t\",\"projectId\":"            \
+    "\"p\"},\"spec\":{\"provider\":\"local\",\"placement\":{\"provider_pool\":\"default\"}," spec \
+    "}}"
 #define RUNNING DOCUMENT("\"ttlMs\":3600000")
-#define PAUSED DOCUMENT("\"ttlMs\":3600000,\"state\":\"paused\"")
-#define SESSION \
+#define PAUSED  DOCUMENT("\"ttlMs\":3600000,\"state\":\"paused\"")
+#define SESSION                                                                                 \
     DOCUMENT("\"ttlMs\":3600000,\"session\":{\"sessionId\":\"a\",\"idlePauseAfterSeconds\":60," \
              "\"init\":{\"commands\":[\"one\",\"two\"]}}")
 
@@ -345,10 +346,8 @@ test_claim_stops_at_a_status_that_is_none_of_ours(void **state)
 {
     struct rig *rig = *state;
     static const char value[] = "{\"kind\":\"Sandbox\",\"phase\":\"running\"}";
-    const struct slu_record record = {.key = KEY,
-                                      .key_size = strlen(KEY),
-                                      .value = value,
-                                      .value_size = sizeof value - 1};
+    const struct slu_record record = {
+        .key = KEY, .key_size = strlen(KEY), .value = value, .value_size = sizeof value - 1};
     struct slu_error error;
     struct slu_engine *engine = slu_engine_new(&rig->config);
     assert_int_equal(slu_engine_restore(engine, &record, &error), SLU_INVALID);

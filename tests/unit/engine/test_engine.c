@@ -5,12 +5,16 @@
 #define KEY "sandbox/s1"
 #define DOCUMENT(members, spec)                                                        \
     "{\"kind\":\"Sandbox\",\"id\":\"s1\",\"scope\":{\"tenantId\":\"t\",\"projectId\":" \
-    "\"p\"}," members "\"spec\":{\"provider\":\"local\",\"placement\":{\"provider_pool\":\"default\"}," spec "}}"
+    "\"p\"}," members                                                                  \
+    "\"spec\":{\"provider\":\"local\",\"placement\":{\"provider_pool\":\"default\"}," spec "}}"
 #define RUNNING DOCUMENT("", "\"ttlMs\":3600000")
-#define PAUSED DOCUMENT("", "\"ttlMs\":3600000,\"state\":\"paused\"")
+#define PAUSED  DOCUMENT("", "\"ttlMs\":3600000,\"state\":\"paused\"")
 #define STOPPED DOCUMENT("", "\"ttlMs\":3600000,\"state\":\"stopped\"")
-#define SESSION(more) \
-    DOCUMENT("", "\"ttlMs\":3600000,\"session\":{\"sessionId\":\"a1\",\"idlePauseAfterSeconds\":10" more "}")
+#define SESSION(more)                                                                           \
+    DOCUMENT(                                                                                   \
+        "",                                                                                     \
+        "\"ttlMs\":3600000,\"session\":{\"sessionId\":\"a1\",\"idlePauseAfterSeconds\":10" more \
+        "}")
 #define WITH_INIT SESSION(",\"init\":{\"commands\":[\"one\",\"two\"]}")
 
 static int
@@ -63,8 +67,9 @@ test_engine_holds_a_call_until_its_cause_has_committed(void **state)
     assert_non_null(batch);
     assert_null(slu_engine_next_call(rig->engine));
     rig_keep(rig, batch);
-    assert_memory_equal(rig_member(rig, KEY, "pending"),
-                        "[{\"action\":\"create\",\"call\":1,\"sinceMs\":1000000,\"bodySha256\":", 60);
+    assert_memory_equal(
+        rig_member(rig, KEY, "pending"),
+        "[{\"action\":\"create\",\"call\":1,\"sinceMs\":1000000,\"bodySha256\":", 60);
     slu_engine_committed(rig->engine, rig->now_ms);
     struct slu_call *call = slu_engine_next_call(rig->engine);
     assert_non_null(call);
@@ -199,7 +204,8 @@ test_engine_deletes_with_two_looks(void **state)
     rig_answer(rig, look, &none);
     assert_member(rig, KEY, "phase", "\"deleted\"");
     assert_member(rig, KEY, "incarnation", "2");
-    assert_string_equal(rig_history(rig, KEY), "accepted starting created accepted deleting deleted");
+    assert_string_equal(rig_history(rig, KEY),
+                        "accepted starting created accepted deleting deleted");
 }
 
 static void
@@ -299,7 +305,8 @@ test_engine_stops_for_good(void **state)
     rig_publish(rig, KEY, RUNNING);
     rig_turn(rig);
     char code[32] = "";
-    assert_true(slu_slice_copy(slu_slice_member(rig_last_event(rig, KEY), "code"), code, sizeof code));
+    assert_true(
+        slu_slice_copy(slu_slice_member(rig_last_event(rig, KEY), "code"), code, sizeof code));
     assert_string_equal(code, "INVALID_STATE");
     rig_no_call(rig);
 }
@@ -523,8 +530,8 @@ test_engine_leaves_a_loss_to_the_hand_when_wished(void **state)
     rig_end(rig, SLU_ACTION_INSPECT, SLU_OUTCOME_DONE);
     rig_no_call(rig);
     assert_member(rig, KEY, "phase", "\"lost\"");
-    assert_true(rig_publish_with(rig, KEY, DOCUMENT("", "\"ttlMs\":3600000,\"recovery\":\"manual\""),
-                                 "slu-redrive", "1"));
+    assert_true(rig_publish_with(
+        rig, KEY, DOCUMENT("", "\"ttlMs\":3600000,\"recovery\":\"manual\""), "slu-redrive", "1"));
     rig_serve(rig, SLU_ACTION_CREATE, "i2", SLU_LIFE_RUNNING);
     assert_member(rig, KEY, "phase", "\"running\"");
 }

@@ -5,11 +5,12 @@
 #define KEY "sandbox/s1"
 #define DOCUMENT(members, spec)                                                        \
     "{\"kind\":\"Sandbox\",\"id\":\"s1\",\"scope\":{\"tenantId\":\"t\",\"projectId\":" \
-    "\"p\"}," members "\"spec\":{\"provider\":\"local\",\"placement\":{\"provider_pool\":\"default\"}," spec "}}"
+    "\"p\"}," members                                                                  \
+    "\"spec\":{\"provider\":\"local\",\"placement\":{\"provider_pool\":\"default\"}," spec "}}"
 #define GENERATION(n) "\"generation\":" #n ","
-#define IF(n) "\"ifGeneration\":" #n ","
-#define A "\"ttlMs\":60000"
-#define B "\"ttlMs\":120000"
+#define IF(n)         "\"ifGeneration\":" #n ","
+#define A             "\"ttlMs\":60000"
+#define B             "\"ttlMs\":120000"
 
 static int
 setup(void **state)
@@ -29,7 +30,8 @@ teardown(void **state)
 
 /* Publishes and returns "accepted 4", "repeated 4" or the refusal's code. */
 static const char *
-judge_with(struct rig *rig, const char *key, const char *value, const char *header, const char *text)
+judge_with(
+    struct rig *rig, const char *key, const char *value, const char *header, const char *text)
 {
     static char verdict[4][64];
     static int turn;
@@ -145,9 +147,10 @@ test_judge_refuses_an_unknown_provider_and_names_the_configured(void **state)
 {
     struct rig *rig = *state;
     assert_string_equal(
-        judge(rig, "{\"kind\":\"Sandbox\",\"id\":\"s1\",\"scope\":{\"tenantId\":\"t\",\"projectId\":"
-                   "\"p\"},\"spec\":{\"provider\":\"mars\",\"placement\":{\"provider_pool\":"
-                   "\"default\"},\"ttlMs\":60000}}"),
+        judge(rig,
+              "{\"kind\":\"Sandbox\",\"id\":\"s1\",\"scope\":{\"tenantId\":\"t\",\"projectId\":"
+              "\"p\"},\"spec\":{\"provider\":\"mars\",\"placement\":{\"provider_pool\":"
+              "\"default\"},\"ttlMs\":60000}}"),
         "INVALID");
     char message[256];
     assert_true(slu_slice_copy(slu_slice_member(rig_last_event(rig, KEY), "message"), message,
@@ -178,9 +181,10 @@ test_judge_keeps_a_resource_in_its_scope(void **state)
     struct rig *rig = *state;
     assert_string_equal(judge(rig, DOCUMENT("", A)), "accepted 1");
     assert_string_equal(
-        judge(rig, "{\"kind\":\"Sandbox\",\"id\":\"s1\",\"scope\":{\"tenantId\":\"x\",\"projectId\":"
-                   "\"p\"},\"spec\":{\"provider\":\"local\",\"placement\":{\"provider_pool\":"
-                   "\"default\"},\"ttlMs\":60000}}"),
+        judge(rig,
+              "{\"kind\":\"Sandbox\",\"id\":\"s1\",\"scope\":{\"tenantId\":\"x\",\"projectId\":"
+              "\"p\"},\"spec\":{\"provider\":\"local\",\"placement\":{\"provider_pool\":"
+              "\"default\"},\"ttlMs\":60000}}"),
         "INVALID");
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table and the heap against plain models of them, under many changes. */
 #include "../../../lib/engine/table.h"
-
 #include "slu/base/random.h"
 
 #include <setjmp.h>
@@ -11,7 +10,10 @@
 
 #include <cmocka.h>
 
-enum { ENTITIES = 500, STEPS = 20000 };
+enum {
+    ENTITIES = 500,
+    STEPS = 20000
+};
 
 static struct slu_entity *entities[ENTITIES];
 
@@ -80,7 +82,8 @@ test_due_gives_the_earliest_first(void **state)
                     out ? INT64_MAX : (int64_t) slu_random_below(&random, 100000));
         int64_t earliest_ms = INT64_MAX;
         for (int j = 0; step % 100 == 0 && j < ENTITIES; j++)
-            earliest_ms = entities[j]->due_at_ms < earliest_ms ? entities[j]->due_at_ms : earliest_ms;
+            earliest_ms =
+                entities[j]->due_at_ms < earliest_ms ? entities[j]->due_at_ms : earliest_ms;
         if (step % 100 == 0 && earliest_ms != INT64_MAX)
             assert_int_equal(slu_due_first(&due)->due_at_ms, earliest_ms);
     }

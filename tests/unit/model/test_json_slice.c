@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "slu/model/json_slice.h"
-
 #include "slu/base/macros.h"
 #include "slu/base/memory.h"
+#include "slu/model/json_slice.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,8 +69,8 @@ test_slice_copies_only_what_fits(void **state)
 }
 
 static const char *const broken[] = {
-    "{", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\" 1}", "{a:1}", "{\"a\":1 \"b\":2}", "{\"a\":[1}",
-    "{\"a\":\"x", "[1", "[,]", "{\"a\":}", "{\"\\",
+    "{",          "{\"a\"",     "{\"a\":", "{\"a\":1", "{\"a\" 1}", "{a:1}", "{\"a\":1 \"b\":2}",
+    "{\"a\":[1}", "{\"a\":\"x", "[1",      "[,]",      "{\"a\":}",  "{\"\\",
 };
 
 static void

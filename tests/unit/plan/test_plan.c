@@ -9,10 +9,17 @@
 
 #include <cmocka.h>
 
-enum { NOW = 1000000, RESYNC = 60000 };
+enum {
+    NOW = 1000000,
+    RESYNC = 60000
+};
 
 /* The table of behaviour.md §2, row by row, as it is written there. */
-#define EXPECT(goal, life, action) {SLU_GOAL_##goal, SLU_LIFE_##life, SLU_ACTION_##action}
+#define EXPECT(goal, life, action)                            \
+    {                                                         \
+        SLU_GOAL_##goal, SLU_LIFE_##life, SLU_ACTION_##action \
+    }
+
 static const struct {
     enum slu_goal goal;
     enum slu_life life;
@@ -48,8 +55,7 @@ test_plan_follows_the_policy_for_every_goal_and_life(void **state)
     (void) state;
     assert_int_equal(SLU_COUNT(policy), SLU_GOAL_COUNT * SLU_LIFE_COUNT);
     for (size_t i = 0; i < SLU_COUNT(policy); i++) {
-        const struct slu_situation situation =
-            seen_long_enough_ago(policy[i].goal, policy[i].life);
+        const struct slu_situation situation = seen_long_enough_ago(policy[i].goal, policy[i].life);
         const struct slu_plan plan = slu_plan_next(&situation, NOW);
         if (plan.action != policy[i].action)
             fail_msg("goal %s, life %s: planned %s, because %s", slu_goal_names[policy[i].goal],
@@ -69,8 +75,14 @@ test_plan_never_makes_wakes_or_removes_the_unknown(void **state)
 }
 
 /* The goal is RUNNING, and `life` was seen just now unless a case says otherwise. */
-#define CASE(name, expected, at, seen, ...) \
-    {name, SLU_ACTION_##expected, at, {.life = SLU_LIFE_##seen, .resync_ms = RESYNC, __VA_ARGS__}}
+#define CASE(name, expected, at, seen, ...)                           \
+    {                                                                 \
+        name, SLU_ACTION_##expected, at,                              \
+        {                                                             \
+            .life = SLU_LIFE_##seen, .resync_ms = RESYNC, __VA_ARGS__ \
+        }                                                             \
+    }
+
 static const struct {
     const char *name;
     enum slu_action action;
@@ -118,7 +130,14 @@ test_plan_marks_only_the_routine_look_as_resync(void **state)
     assert_false(slu_plan_next(&situation, NOW).resync);
 }
 
-#define GOAL(name, expected, ...) {name, SLU_GOAL_##expected, {__VA_ARGS__}}
+#define GOAL(name, expected, ...)  \
+    {                              \
+        name, SLU_GOAL_##expected, \
+        {                          \
+            __VA_ARGS__            \
+        }                          \
+    }
+
 static const struct {
     const char *name;
     enum slu_goal goal;
@@ -133,7 +152,10 @@ static const struct {
     GOAL("lazy, not used yet", PAUSED, .auto_start = false),
     GOAL("lazy, used once", RUNNING, .auto_start = false, .started = true),
     GOAL("paused by wish, used, not to be woken", PAUSED, .wish = SLU_WISH_PAUSED, .active = true),
-    GOAL("paused by wish, resumed on use", RUNNING, .wish = SLU_WISH_PAUSED, .active = true,
+    GOAL("paused by wish, resumed on use",
+         RUNNING,
+         .wish = SLU_WISH_PAUSED,
+         .active = true,
          .resume_on_use = true),
     GOAL("paused by wish, use is over", PAUSED, .wish = SLU_WISH_PAUSED, .resume_on_use = true),
 };
