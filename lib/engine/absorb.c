@@ -275,7 +275,8 @@ absorb_init(struct slu_engine *engine,
 {
     struct slu_motion *motion = entity->motion;
     entity->seen_at_ms = engine->now_ms;
-    if (open->init_hash != entity->init_hash) { /* Of a list that is wished no more. */
+    /* Of a list that is wished no more, or is wished anew from its first command. */
+    if (open->init_hash != entity->init_hash || open->init_index != motion->init_index) {
         motion->main = (struct slu_waiting){0};
         slu_mark_dirty(engine, entity);
         return;

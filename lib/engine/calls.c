@@ -166,7 +166,8 @@ send(struct slu_engine *engine,
                                                .uid_offset = entity->uid_offset,
                                                .incarnation = (uint32_t) call->incarnation,
                                                .lease_seconds = call->lease_seconds,
-                                               .init_hash = entity->init_hash});
+                                               .init_hash = entity->init_hash,
+                                               .init_index = entity->motion->init_index});
     engine->open_count++;
     engine->counters.calls[call->action]++;
     const struct slu_held_call held = {call, after_commit ? engine->shard.seq + 1 : 0};

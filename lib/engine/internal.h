@@ -29,7 +29,8 @@ struct slu_open_call {
     int64_t uid_offset;    /* Of the life that decided it. */
     uint32_t incarnation;  /* The instance it is about. */
     int32_t lease_seconds; /* That it asks for. */
-    uint64_t init_hash;    /* INIT: of the list whose command it runs. */
+    uint64_t init_hash;    /* INIT: of the list whose command it runs, */
+    uint16_t init_index;   /* … and which command. */
 };
 
 /* Losses at one provider instance within a minute. */

@@ -276,8 +276,7 @@ recheck(struct sim_world *world, int replica, int shard)
     }
     char owner[16];
     (void) snprintf(owner, sizeof(owner), "r%d.%u", replica, world->replicas[replica].life);
-    const bool mine =
-        strcmp(last.owner, owner) == 0 || sim_broken(world, SIM_BREAK_OWNER_IS_NOT_COMPARED);
+    const bool mine = strcmp(last.owner, owner) == 0;
     const int64_t before = seat->batch->claim ? seat->batch->epoch - 1 : seat->batch->epoch;
     const bool in = last.epoch == seat->batch->epoch && last.seq == seat->batch->seq && mine;
     const bool again = last.epoch == before && last.seq == seat->batch->seq - 1;

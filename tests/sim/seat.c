@@ -109,8 +109,7 @@ read_input(struct sim_world *world, int replica, int shard, struct sim_input *in
         }
         if (!slu_engine_record(seat->engine, &record, now_ms))
             return true;
-        if (!(sim_broken(world, SIM_BREAK_RECORD_TWICE) && sim_fault(world, 30)))
-            input->position = position;
+        input->position = position;
         if (sim_replica_dies_here(world, replica))
             return false;
     }

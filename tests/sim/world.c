@@ -28,9 +28,7 @@ const char *const sim_break_names[SIM_BREAK_COUNT] = {
     [SIM_BREAK_PROVIDER_LIES_TWICE] = "provider-lies-twice",
     [SIM_BREAK_PROVIDER_IGNORES_KEYS] = "provider-ignores-keys",
     [SIM_BREAK_RECORD_SKIPPED] = "record-skipped",
-    [SIM_BREAK_RECORD_TWICE] = "record-twice",
     [SIM_BREAK_ANSWERS_NEVER_COME] = "answers-never-come",
-    [SIM_BREAK_OWNER_IS_NOT_COMPARED] = "owner-is-not-compared",
 };
 
 const char *const sim_property_names[SIM_PROPERTY_COUNT] = {
