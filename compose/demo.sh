@@ -73,10 +73,10 @@ show() {
 print_table() {
     local row file key what took
     heading 'What ran'
-    printf '    %-20s %-24s %-42s %8s\n' DOCUMENT KEY PHASE TOOK
+    printf '    %-20s %-24s %-34s %8s\n' DOCUMENT KEY PHASE TOOK
     for row in "${table[@]}"; do
         IFS='|' read -r file key what took <<<"$row"
-        printf '    %-20s %-24s %-42s %8s\n' "$file" "$key" "$what" "$took"
+        printf '    %-20s %-24s %-34s %8s\n' "$file" "$key" "$what" "$took"
     done
     echo
     "$sluice" get | sed 's/^/    /'

@@ -88,7 +88,7 @@ make_broker() {
 
 # 16 random bytes in Kafka's spelling of a UUID.
 cluster_id() {
-    head -c 16 /dev/urandom | base64 | tr '+/' '-_' | tr -d '='
+    head -c 16 /dev/urandom | base64 | tr '+/' 'AZ' | tr -d '='
 }
 
 broker_answers() {

@@ -53,6 +53,16 @@ def story_of(sandbox_id):
     return story
 
 
+def differences(path, left, right):
+    """Where two JSON values differ: path -> [left, right]."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        found = {}
+        for name in left.keys() | right.keys():
+            found.update(differences(f"{path} {name}", left.get(name), right.get(name)))
+        return found
+    return {} if left == right else {path: [left, right]}
+
+
 class Sampler(threading.Thread):
     """Looks at the host all the time: two running instances of one incarnation must never be seen."""
 
@@ -88,7 +98,7 @@ class Round:
     def __init__(self, soak, number):
         self.soak = soak
         self.random = random.Random(f"{soak.seed}/{number}")
-        self.case = list(CASES)[number % len(CASES)]
+        self.case = soak.case or list(CASES)[number % len(CASES)]
         self.sandboxes = [f"soak-{number}-{n}" for n in range(SANDBOXES)]
         self.published = []  # (partition, offset) of every record, as acknowledged.
         self.kills = []
@@ -263,22 +273,33 @@ class Round:
                 raise Violation(f"{sandbox}: {status['transition']} transitions, events tell {told}")
 
     def check_views(self):
+        difference = {}
+
         def equal():
-            kafka = {k: r.value for k, r in self.soak.log.newest("sluice.status").items()}
+            kafka = {key: record.value for key, record in self.soak.log.newest("sluice.status").items()}
+            difference.clear()
             try:
-                return self.soak.views.statuses(SHARDS) == kafka
-            except Away:
+                views = self.soak.views.statuses(SHARDS)
+            except Away as away:
+                difference["redis"] = str(away)
                 return False
+            if views is None:
+                difference["redis"] = "a shard has no view"
+                return False
+            for key in kafka.keys() | views.keys():
+                difference.update(differences(key, kafka.get(key), views.get(key)))
+            return not difference
 
         try:
             wait_for("views equal to Kafka", equal, 20, 0.5)
         except Timeout as error:
-            raise Violation(str(error)) from error
+            raise Violation(f"{error}; {json.dumps(difference)[:4000]}") from error
 
 
 class Soak:
-    def __init__(self, folder, build, seed):
+    def __init__(self, folder, build, seed, case):
         self.seed = seed
+        self.case = case
         self.stack = Stack(folder, build)
         self.stack.up()
         self.log = Log(self.stack.address("kafka"))
@@ -307,6 +328,7 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, help="how many rounds (default 5)")
     parser.add_argument("--minutes", type=float, help="rounds until so much time has passed")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    parser.add_argument("--case", choices=CASES, help="only this one (default: all in turn)")
     parser.add_argument("--build", type=Path, default=SOURCE / "build/release")
     parser.add_argument("--state", type=Path, default=SOURCE / ".state")
     arguments = parser.parse_args()
@@ -333,7 +355,8 @@ def main():
     print(f"seed {arguments.seed}, state in {folder}", flush=True)
     good = False
     try:
-        good = run_rounds(Soak(folder, arguments.build, arguments.seed), arguments)
+        soak = Soak(folder, arguments.build, arguments.seed, arguments.case)
+        good = run_rounds(soak, arguments)
     finally:
         with contextlib.suppress(RuntimeError):
             Stack(folder, arguments.build).down()
