@@ -79,8 +79,10 @@ derive_key(const char *path, const json_t *value, struct slu_key *ret_key)
     struct slu_refusal refusal;
     if (slu_key_parse(text, strlen(text), ret_key, &refusal))
         return true;
-    complain("%s: `id`%s%s: %s", path, row->root_field ? " or `spec.` " : "",
-             row->root_field ? row->root_field : "", refusal.message);
+    if (row->root_field)
+        complain("%s: `id` or `spec.%s`: %s", path, row->root_field, refusal.message);
+    else
+        complain("%s: `id`: %s", path, refusal.message);
     return false;
 }
 
@@ -174,7 +176,8 @@ cli_apply(struct cli *cli)
         status = good ? CLI_REFUSED : CLI_FAILED;
     }
     for (int i = 0; good && i < count; i++)
-        good = add_all(&documents, paths[i], texts[i].data ? texts[i].data : "", texts[i].size);
+        good = add_all(&documents, strcmp(paths[i], "-") == 0 ? "standard input" : paths[i],
+                       texts[i].data ? texts[i].data : "", texts[i].size);
     if (good)
         status = judgement_publish(cli, documents.items, documents.count);
     else if (status == CLI_REFUSED)

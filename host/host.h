@@ -38,6 +38,12 @@ struct slu_host {
     int api_key_count;
     int ops_running; /* Jobs in the thread pool; a stop waits for them. */
     bool stopping;
+    uv_signal_t interrupt;
+    uv_signal_t terminate;
+    uv_timer_t tick;
+    uv_timer_t idle_check;
+    int64_t ticks;
+    int64_t stopping_ms;
 };
 
 int64_t slu_host_now_ms(void); /* The wall clock: end times outlive the machine's uptime. */

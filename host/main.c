@@ -31,6 +31,7 @@
 enum {
     TICK_MS = 1000,
     EXPIRE_TICKS = 60,
+    IDLE_CHECK_MS = 50,
     STOP_MS_MAX = 5000,
 };
 
@@ -197,11 +198,10 @@ raise_file_limit(void)
 static void
 on_tick(uv_timer_t *timer)
 {
-    static int ticks;
     struct slu_host *host = timer->data;
     slu_host_streams_tick(host);
     slu_host_unary_tick(host);
-    if (++ticks % EXPIRE_TICKS == 0)
+    if (++host->ticks % EXPIRE_TICKS == 0)
         slu_host_idempotency_expire(&host->idempotency, slu_host_now_ms());
 }
 
@@ -223,12 +223,12 @@ on_stop(uv_signal_t *handle, int number)
 static void
 on_idle_check(uv_timer_t *timer)
 {
-    static int waited_ms;
     struct slu_host *host = timer->data;
     if (!host->stopping)
         return;
-    waited_ms += 50;
-    if ((host->ops_running == 0 && !host->unaries && !host->streams) || waited_ms >= STOP_MS_MAX)
+    host->stopping_ms += IDLE_CHECK_MS;
+    if ((host->ops_running == 0 && !host->unaries && !host->streams) ||
+        host->stopping_ms >= STOP_MS_MAX)
         uv_stop(&host->loop);
 }
 
@@ -272,18 +272,30 @@ start(struct slu_host *host, struct slu_error *reterr)
 static void
 run(struct slu_host *host)
 {
-    uv_signal_t interrupt, terminate;
-    uv_timer_t tick, idle_check;
-    uv_signal_init(&host->loop, &interrupt);
-    uv_signal_init(&host->loop, &terminate);
-    uv_timer_init(&host->loop, &tick);
-    uv_timer_init(&host->loop, &idle_check);
-    interrupt.data = terminate.data = tick.data = idle_check.data = host;
-    uv_signal_start(&interrupt, on_stop, SIGINT);
-    uv_signal_start(&terminate, on_stop, SIGTERM);
-    uv_timer_start(&tick, on_tick, TICK_MS, TICK_MS);
-    uv_timer_start(&idle_check, on_idle_check, 50, 50);
+    uv_signal_init(&host->loop, &host->interrupt);
+    uv_signal_init(&host->loop, &host->terminate);
+    uv_timer_init(&host->loop, &host->tick);
+    uv_timer_init(&host->loop, &host->idle_check);
+    host->interrupt.data = host->terminate.data = host;
+    host->tick.data = host->idle_check.data = host;
+    uv_signal_start(&host->interrupt, on_stop, SIGINT);
+    uv_signal_start(&host->terminate, on_stop, SIGTERM);
+    uv_timer_start(&host->tick, on_tick, TICK_MS, TICK_MS);
+    uv_timer_start(&host->idle_check, on_idle_check, IDLE_CHECK_MS, IDLE_CHECK_MS);
     uv_run(&host->loop, UV_RUN_DEFAULT);
+}
+
+static void
+stop(struct slu_host *host)
+{
+    uv_close((uv_handle_t *) &host->interrupt, NULL);
+    uv_close((uv_handle_t *) &host->terminate, NULL);
+    uv_close((uv_handle_t *) &host->tick, NULL);
+    uv_close((uv_handle_t *) &host->idle_check, NULL);
+    slu_host_lifecycle_stop(host);
+    slu_host_server_finish(host);
+    while (uv_run(&host->loop, UV_RUN_NOWAIT))
+        ;
 }
 
 int
@@ -327,8 +339,7 @@ main(int argc, char **argv)
         return 1;
     }
     run(&host);
-    slu_host_lifecycle_stop(&host);
-    slu_host_server_finish(&host);
+    stop(&host);
     SLU_LOG(INFO, "stopped", SLU_INT("sandboxes", host.sandboxes.count));
     return 0;
 }

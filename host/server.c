@@ -24,6 +24,7 @@ enum {
     CONNECTION_MEMORY = 64 * 1024, /* Bounds the headers; also the unit of uploads. */
     IDLE_SECONDS_MAX = 75,
     TARGET_MAX = 16 * 1024,
+    DRAIN_MAX = 8 * 1024 * 1024,
 };
 
 struct slu_host_server {
@@ -218,8 +219,8 @@ take_headers(struct slu_host_request *request, const char *method)
     else if (!request->response && request->route->prepare)
         request->route->prepare(request);
 
-    /* A small body is read past an error, which keeps the connection usable; no other is. */
-    const bool too_much = request->response && request->status == 413;
+    /* A body of some size is read past an error, or its sender would never see the answer. */
+    const bool too_much = request->response && length && strtoll(length, NULL, 10) > DRAIN_MAX;
     return too_much ? queue_answer(request) : MHD_YES;
 }
 
@@ -230,7 +231,7 @@ take_body(struct slu_host_request *request, const char *bytes, size_t *size)
     *size = 0;
     request->received += (int64_t) got;
     if (request->response) /* Refused: the rest is read and dropped, within reason. */
-        return request->received > SLU_HOST_RECORD_MAX ? MHD_NO : MHD_YES;
+        return request->received > request->body_max + DRAIN_MAX ? MHD_NO : MHD_YES;
 
     if (request->received > request->body_max)
         slu_host_respond_error(request, 413, NULL, "the body is above the limit of %lld bytes",

@@ -260,6 +260,7 @@ run_child(const struct launch *launch)
     for (int number = 1; number < NSIG; number++)
         signal(number, SIG_DFL);
 
+    umask(S_IWGRP | S_IWOTH); /* The host's own is stricter. */
     place_fd(launch->log, 2);
     setsid();
     for (int i = 0; i < SLU_CGROUP_COUNT; i++) {
