@@ -86,7 +86,7 @@ make_broker() {
     printf '127.0.0.1:%s\n' "$port" >"$folder/kafka.address"
 }
 
-# 16 random bytes in Kafka's spelling of a UUID.
+# 16 random bytes in Kafka's spelling of a UUID; no dash, which would look like a flag in front.
 cluster_id() {
     head -c 16 /dev/urandom | base64 | tr '+/' 'AZ' | tr -d '='
 }
