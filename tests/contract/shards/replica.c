@@ -186,6 +186,16 @@ replica_await(struct replica *replica, enum slu_shard_event_kind kind, int shard
     return replica_await_for(replica, kind, shard, PATIENCE_MS);
 }
 
+bool
+replica_has(struct replica *replica, enum slu_shard_event_kind kind)
+{
+    bool has = false;
+    pump();
+    for (size_t i = 0; i < replica->private->pending_count; i++)
+        has = has || replica->private->pending[i].kind == kind;
+    return has;
+}
+
 static int
 count_candidacies(const struct replica *replica)
 {
