@@ -446,18 +446,22 @@ static bool
 serve_lane(struct slu_input *input, int shard)
 {
     struct lane *lane = &input->lanes[shard];
-    if (!lane->queue || lane->paused || is_full(lane))
+    if (!lane->queue || lane->paused)
         return false;
     int taken = 0;
-    rd_kafka_message_t *message = NULL;
-    while (taken < EVENT_RECORDS_MAX && (message = rd_kafka_consume_queue(lane->queue, 0))) {
-        take_message(input, shard, message);
+    bool more = true;
+    /* Full may come in the middle of a turn: a record may have a mebibyte. */
+    while (more && taken < EVENT_RECORDS_MAX && !is_full(lane)) {
+        rd_kafka_message_t *message = rd_kafka_consume_queue(lane->queue, 0);
+        if (message)
+            take_message(input, shard, message);
+        more = message != NULL;
         taken++;
     }
     if (input->message_count > 0)
         flush(input, shard, find_reading(lane, input->messages[0]->partition));
     answer_asks(input, shard);
-    return message != NULL;
+    return more && taken == EVENT_RECORDS_MAX;
 }
 
 /* --- the thread: commands -------------------------------------------------------------------- */
