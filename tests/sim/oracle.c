@@ -290,31 +290,19 @@ take_judgement(struct sim_world *world,
                               json_string_value(json_object_get(data, "code")));
 }
 
-static struct sim_life_events *
-life_events(struct sim_subject *subject, const char *uid)
-{
-    for (int i = 0; i < subject->life_count; i++) {
-        if (strcmp(subject->lives[i].uid, uid) == 0)
-            return &subject->lives[i];
-    }
-    assert(subject->life_count < SIM_LIVES_MAX);
-    struct sim_life_events *life = &subject->lives[subject->life_count++];
-    *life = (struct sim_life_events){0};
-    (void) snprintf(life->uid, sizeof(life->uid), "%s", uid);
-    return life;
-}
-
+/* One life after another: an earlier one has no more events once the next has begun. */
 static void
-check_number(struct sim_world *world, struct sim_subject *subject, const char *ce_id)
+check_number(struct sim_world *world, struct sim_life_events *life, const char *ce_id)
 {
     char uid[SLU_UID_SIZE] = "";
     long long transition = 0;
     (void) sscanf(ce_id, "%39[^/]/%lld", uid, &transition);
-    struct sim_life_events *life = life_events(subject, uid);
-    if (transition != life->last + 1)
-        sim_violate(world, SIM_EVENTS_WITHOUT_GAPS, "event %s after number %lld", ce_id,
-                    (long long) life->last);
+    const bool next_life = strcmp(life->uid, uid) != 0;
+    if (transition != (next_life ? 1 : life->last + 1))
+        sim_violate(world, SIM_EVENTS_WITHOUT_GAPS, "event %s after number %lld of %s", ce_id,
+                    (long long) life->last, life->uid);
     life->last = transition;
+    (void) snprintf(life->uid, sizeof(life->uid), "%s", uid);
 }
 
 static void
@@ -354,7 +342,7 @@ take_transition(struct sim_world *world,
     if (key < 0)
         return;
     sim_say(world, "history: %s %s", world->wishes.keys[key], header(output, "ce_type"));
-    check_number(world, &world->oracle.subjects[key], header(output, "ce_id"));
+    check_number(world, &world->oracle.subjects[key].life, header(output, "ce_id"));
     char reason[32];
     text(data, "reason", reason, sizeof(reason));
     const struct sim_admitted *admitted = &world->oracle.subjects[key].admitted;

@@ -15,7 +15,6 @@
 
 enum {
     SIM_PENDING_MAX = 3,
-    SIM_LIVES_MAX = 64, /* Lives of one id in one run. */
 };
 
 /* A status document, as far as the properties care. */
@@ -70,8 +69,7 @@ struct sim_subject {
     struct sim_status status;
     struct sim_cause *causes;
     size_t cause_count, cause_capacity;
-    struct sim_life_events lives[SIM_LIVES_MAX];
-    int life_count;
+    struct sim_life_events life;
     int64_t gone_at_ms; /* When phase deleted was committed; 0: not. */
     bool ever_bound;
 };
