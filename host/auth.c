@@ -27,7 +27,7 @@ make_key(const char *state_dir, const char *path, struct slu_error *reterr)
     char key[64] = "e2b_";
     randombytes_buf(secret, sizeof(secret));
     sodium_bin2hex(key + 4, sizeof(key) - 5, secret, sizeof(secret));
-    strcat(key, "\n");
+    key[strlen(key)] = '\n'; /* Zeros follow. */
     const enum slu_status status =
         slu_host_file_write(state_dir, "api-key", key, strlen(key), reterr);
     sodium_memzero(key, sizeof(key));

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,16 +47,14 @@ load(const char *flags,
     char text[256];
     char *argv[16] = {(char[]){"program"}};
     int argc = 1;
-    strcpy(text,
-           flags); // NOLINT(clang-analyzer-security.insecureAPI.strcpy): literals of this file.
+    snprintf(text, sizeof(text), "%s", flags);
     char *rest = text;
     for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
         argv[argc++] = word;
 
     char file_value[32] = "";
     if (in_file)
-        strcpy(file_value,
-               in_file); // NOLINT(clang-analyzer-security.insecureAPI.strcpy): as above.
+        snprintf(file_value, sizeof(file_value), "%s", in_file);
     return slu_settings_load(rows, SLU_COUNT(rows), &argc, argv, environment,
                              in_file ? file_with_brokers : NULL, file_value, config, error);
 }
