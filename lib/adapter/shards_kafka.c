@@ -19,7 +19,7 @@
 #include <string.h>
 
 enum {
-    STUCK_MS = 60 * 1000,
+    CLAIM_PATIENCE_MS = 60 * 1000,
     CLOSE_PATIENCE_MS = 10 * 1000, /* For each thread, after all had their chance. */
     DESTROY_PATIENCE_MS = 5 * 1000,
 };
@@ -33,6 +33,7 @@ struct slu_shards {
     struct slu_elector *elector;
     struct slu_writer_home home;
     int shard_count;
+    int64_t claim_patience_ms;
 
     pthread_mutex_t lock; /* Guards the slots of `writers`: the elector looks for stuck claims. */
     pthread_cond_t changed;
@@ -56,13 +57,13 @@ find_stuck(void *context)
     const int64_t now_ms = slu_clock_boottime_ms();
     const int64_t up_since_ms = slu_input_up_since_ms(shards->input);
     int stuck = -1;
-    if (up_since_ms > now_ms - STUCK_MS)
+    if (up_since_ms > now_ms - shards->claim_patience_ms)
         return stuck;
     pthread_mutex_lock(&shards->lock);
     for (int i = 0; i < shards->shard_count && stuck < 0; i++) {
         const int64_t since_ms =
             shards->writers[i] ? slu_writer_claiming_since_ms(shards->writers[i]) : 0;
-        if (since_ms && now_ms - since_ms > STUCK_MS)
+        if (since_ms && now_ms - since_ms > shards->claim_patience_ms)
             stuck = i;
     }
     pthread_mutex_unlock(&shards->lock);
@@ -94,6 +95,7 @@ open_parts(struct slu_shards *shards,
         .kafka = &shards->kafka,
         .group = settings->group,
         .session_timeout_ms = settings->session_timeout_ms,
+        .away_ms = shards->claim_patience_ms,
         .shard_count = shards->shard_count,
         .events = &shards->events,
         .reaper = shards->reaper,
@@ -140,6 +142,8 @@ slu_shards_open(const struct slu_shards_settings *settings,
     slu_events_init(&shards->events, settings->wake, settings->wake_context);
     slu_lock_init(&shards->lock, &shards->changed);
     shards->reaper = slu_reaper_new();
+    shards->claim_patience_ms =
+        settings->claim_patience_ms ? settings->claim_patience_ms : CLAIM_PATIENCE_MS;
 
     const enum slu_status status = open_parts(shards, settings, reterr);
     if (status)

@@ -20,7 +20,6 @@ enum {
     NAP_MS = 100,
     COMMIT_TIMEOUT_MS = 5 * 1000,
     CONFIRM_RETRY_MS = 20,
-    AWAY_MS = 60 * 1000,
     DRAIN_MS = 3 * 1000,
     LOST_COORDINATOR_MS = 60 * 1000,
 };
@@ -381,11 +380,13 @@ static void
 go_away(struct slu_elector *elector, int stuck_shard)
 {
     char why[160];
-    snprintf(why, sizeof(why), "shard %d could not be claimed for 60 s: leaving the group for 60 s",
-             stuck_shard);
+    const int64_t away_s = elector->settings.away_ms / 1000;
+    snprintf(why, sizeof(why),
+             "shard %d could not be claimed for %lld s: leaving the group for as long", stuck_shard,
+             (long long) away_s);
     tell(elector, SLU_SHARD_ALARM, stuck_shard, why);
     leave(elector);
-    elector->away_until_ms = slu_clock_boottime_ms() + AWAY_MS;
+    elector->away_until_ms = slu_clock_boottime_ms() + elector->settings.away_ms;
     elector->candidate[stuck_shard] = false;
     tell(elector, SLU_SHARD_NOT_CANDIDATE, stuck_shard, why);
 }

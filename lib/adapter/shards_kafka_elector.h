@@ -14,6 +14,7 @@ struct slu_elector_settings {
     const struct slu_kafka *kafka; /* Lent for the elector's life. */
     const char *group;
     int64_t session_timeout_ms;
+    int64_t away_ms; /* How long a stuck claim keeps this replica out of the group. */
     int shard_count;
     struct slu_events *events;
     struct slu_reaper *reaper;

@@ -25,6 +25,8 @@ struct slu_shards_settings {
     const char *client_id;
     const char *properties; /* "name=value;…": further librdkafka properties (TLS, SASL); or "". */
     int64_t session_timeout_ms; /* 6,000. */
+    int64_t claim_patience_ms;  /* A candidate that cannot claim for so long leaves the group for as
+                                   long again, with an ALARM; 0: 60,000. */
     void (*wake)(void *context);
     void *wake_context;
 };

@@ -16,12 +16,11 @@ static char folder[64];
 static char address[32];
 
 static void
-run(const char *format, const char *what)
+run(const char *what)
 {
     struct slu_buffer command = {0};
     slu_buffer_printf(&command, "set -e; state=%s; kafka=%s/compose/kafka.sh; ", folder,
                       SLU_SOURCE_DIR);
-    slu_buffer_puts(&command, format);
     slu_buffer_puts(&command, what);
     const int failed = system(command.data); /* NOLINT(cert-env33-c): the test's own script. */
     if (failed) {
@@ -44,38 +43,52 @@ read_port(void)
     return (int) strtol(strchr(line, ':') + 1, NULL, 10);
 }
 
-void
-broker_start(void)
+static void
+make_folder(void)
 {
     const char *temporary = getenv("TMPDIR");
     snprintf(folder, sizeof(folder), "%.32s/slu-shards-XXXXXX", temporary ? temporary : "/tmp");
     if (!mkdtemp(folder))
         exit(1);
+}
+
+void
+broker_start_direct(void)
+{
+    make_folder();
+    run("$kafka start $state >$state/start.log");
+    snprintf(address, sizeof(address), "127.0.0.1:%d", read_port());
+}
+
+void
+broker_start(void)
+{
+    make_folder();
     const int proxy_port = proxy_start();
     snprintf(address, sizeof(address), "127.0.0.1:%d", proxy_port);
 
     /* The first start makes the files; what is advertised is changed in them. */
-    run("$kafka start $state >$state/start.log; $kafka stop $state >>$state/start.log; ", "");
+    run("$kafka start $state >$state/start.log; $kafka stop $state >>$state/start.log");
     proxy_connect_to(read_port());
     char edit[160];
     snprintf(edit, sizeof(edit),
              "sed -i 's|^advertised.listeners=.*|advertised.listeners=PLAINTEXT://%s|' "
              "$state/kafka.properties",
              address);
-    run(edit, "");
+    run(edit);
     broker_revive();
 }
 
 void
 broker_revive(void)
 {
-    run("$kafka start $state >>$state/start.log", "");
+    run("$kafka start $state >>$state/start.log");
 }
 
 void
 broker_kill(void)
 {
-    run("$kafka kill $state >>$state/start.log", "");
+    run("$kafka kill $state >>$state/start.log");
 }
 
 void
@@ -94,7 +107,7 @@ broker_signal(int signal)
 void
 broker_stop(void)
 {
-    run("$kafka kill $state >>$state/start.log; rm -rf $state", "");
+    run("$kafka kill $state >>$state/start.log; rm -rf $state");
 }
 
 const char *

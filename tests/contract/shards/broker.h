@@ -4,6 +4,7 @@
 #define SLU_TESTS_SHARDS_BROKER_H
 
 void broker_start(void);
+void broker_start_direct(void);   /* Without the proxy, for figures. */
 void broker_stop(void);           /* And removes its folder. */
 void broker_kill(void);           /* SIGKILL. */
 void broker_revive(void);         /* Starts it again on the same folder; returns when it answers. */

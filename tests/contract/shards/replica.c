@@ -227,6 +227,12 @@ replica_await_candidacies(struct replica *const *those, int count, const int *ea
 struct replica *
 replica_open_idle(struct subject *log, const char *name)
 {
+    return replica_open_idle_for(log, name, 0);
+}
+
+struct replica *
+replica_open_idle_for(struct subject *log, const char *name, int64_t claim_patience_ms)
+{
     struct replica *replica = slu_alloc(sizeof(*replica));
     replica->private = slu_alloc(sizeof(*replica->private));
     replica->log = log;
@@ -237,6 +243,7 @@ replica_open_idle(struct subject *log, const char *name)
         .client_id = name,
         .properties = "",
         .session_timeout_ms = 6000,
+        .claim_patience_ms = claim_patience_ms,
         .wake = ring,
         .wake_context = replica,
     };

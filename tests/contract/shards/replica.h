@@ -45,6 +45,8 @@ struct replica {
 
 struct replica *replica_open(struct subject *log, const char *name); /* And elects. */
 struct replica *replica_open_idle(struct subject *log, const char *name);
+struct replica *
+replica_open_idle_for(struct subject *log, const char *name, int64_t claim_patience_ms);
 void replica_close(struct replica *replica);
 void replica_close_all(void);
 

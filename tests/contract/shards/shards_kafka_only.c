@@ -134,6 +134,28 @@ test_closing_while_the_broker_is_away_ends_in_time(void **state)
     broker_revive();
 }
 
+/* --- a claim that gets nowhere --------------------------------------------------------------- */
+
+static void
+test_a_candidate_that_cannot_claim_makes_room_for_another(void **state)
+{
+    struct subject *log = *state = subject_new(1, 1);
+    subject_put(log, SLU_TOPIC_STATUS, 0, "k", "v", 1);
+    struct replica *one = replica_open_idle_for(log, "one", 4000);
+    slu_shards_elect(one->shards);
+    replica_await(one, SLU_SHARD_CANDIDATE, 0);
+    one->refuse_status = true;
+    replica_ask_claim(one, 0);
+    replica_await(one, SLU_SHARD_CLAIM_FAILED, 0);
+    const struct slu_shard_event alarm = replica_await(one, SLU_SHARD_ALARM, 0);
+    assert_non_null(strstr(alarm.error.message, "could not be claimed for 4 s"));
+    replica_await(one, SLU_SHARD_NOT_CANDIDATE, 0);
+    struct replica *two = replica_open(log, "two");
+    replica_lead(two, 0);
+    replica_close(two);
+    replica_await(one, SLU_SHARD_CANDIDATE, 0); /* It came back by itself. */
+}
+
 /* --- holes ----------------------------------------------------------------------------------- */
 
 static void
@@ -336,6 +358,7 @@ main(void)
         TEST(test_a_reset_moves_the_position_and_fences_the_leader),
         TEST(test_the_newest_shard_record_is_found_behind_aborted_ones),
         TEST(test_holes_of_compaction_and_control_records_are_passed),
+        TEST(test_a_candidate_that_cannot_claim_makes_room_for_another),
         TEST(test_an_outage_is_told_once_and_so_is_its_end),
         TEST(test_a_broker_killed_in_mid_commit_loses_and_doubles_nothing),
         TEST(test_a_frozen_broker_is_waited_for),
