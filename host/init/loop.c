@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 enum {
-    FROZEN_MS_MIN = 500
+    FROZEN_MS_MIN = 500,
+    DEADLINE_TURN_MS = 200,
 };
 
 int64_t
@@ -50,7 +51,8 @@ slu_watch_close(struct slu_init *init, struct slu_watch *watch)
 }
 
 /* Time spent frozen is time nobody had: deadlines do not count it. It shows as a turn that took
- * far longer than it wanted to wait. */
+ * far longer than it wanted to wait; turns are short while a deadline runs, so that little of it
+ * hides in the wait itself. */
 static void
 leave_out_frozen(struct slu_init *init, int64_t slept_since_ms, int wait_ms)
 {
@@ -66,7 +68,8 @@ slu_init_loop(struct slu_init *init)
 
     for (;;) {
         const int64_t now_ms = slu_init_now_ms();
-        const int wait_ms = slu_process_tick(init, now_ms);
+        const int tick_ms = slu_process_tick(init, now_ms);
+        const int wait_ms = tick_ms > DEADLINE_TURN_MS ? DEADLINE_TURN_MS : tick_ms;
         slu_peer_sweep(init);
 
         const int count = epoll_wait(init->epoll, events, SLU_COUNT(events), wait_ms);
