@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many desired records one core decodes, admits and plans in a second: new ones, changed ones,
- * and ones that came before, told apart by their hash. The engine alone: batches and calls are taken
- * and dropped. Usage: bench_admit [records] [unchanged records] */
+ * and ones that came before, told apart by their hash. The engine alone: batches and calls are
+ * taken and dropped. Usage: bench_admit [records] [unchanged records] */
 #include "measure.h"
 
 #include <stdio.h>

@@ -77,8 +77,8 @@ bench_document(int64_t number, int64_t generation, struct slu_buffer *out)
         "\"web\"},\"generation\":%lld,\"spec\":{\"provider\":\"local\",\"state\":\"running\","
         "\"placement\":{\"provider_pool\":\"default\"},\"ttlMs\":86400000,\"alias\":\"bench %lld\","
         "\"resources\":{\"cpuCount\":1,\"memoryMb\":512,\"diskMb\":1024},\"owners\":[{\"kind\":"
-        "\"user\",\"id\":\"u-%lld\"}],\"profile\":{\"python\":\"3.12\",\"node\":\"22\"}}}",
-        (long long) number, (long long) generation, (long long) generation, (long long) number);
+        "\"user\",\"id\":\"u-1\"}],\"profile\":{\"python\":\"3.12\",\"node\":\"22\"}}}",
+        (long long) number, (long long) generation, (long long) generation);
 }
 
 static const char *const capabilities[] = {"exec", "idempotent_create", "pause", NULL};
