@@ -183,10 +183,13 @@ READ(read_conditions)
     struct slu_slice none;
     struct slu_slice item;
     while (slu_slices_next(&slices, &none, &item)) {
+        static const char *const names[] = {"type", "status", "lastTransitionAtMs"};
+        struct slu_slice members[SLU_COUNT(names)];
         char type[24];
         char status[16];
-        if (!slu_slice_copy(slu_slice_member(item, "type"), type, sizeof type) ||
-            !slu_slice_copy(slu_slice_member(item, "status"), status, sizeof status))
+        slu_slice_members(item, names, SLU_COUNT(names), members);
+        if (!slu_slice_copy(members[0], type, sizeof type) ||
+            !slu_slice_copy(members[1], status, sizeof status))
             continue;
         const int condition = slu_name_index(slu_condition_names, SLU_CONDITION_COUNT, type);
         if (condition < 0)
@@ -194,8 +197,7 @@ READ(read_conditions)
         reading->entity->condition[condition] = strcmp(status, "True") == 0    ? SLU_TRUTH_TRUE
                                                 : strcmp(status, "False") == 0 ? SLU_TRUTH_FALSE
                                                                                : SLU_TRUTH_UNKNOWN;
-        reading->entity->condition_at_ms[condition] =
-            number(slu_slice_member(item, "lastTransitionAtMs"));
+        reading->entity->condition_at_ms[condition] = number(members[2]);
     }
 }
 
@@ -339,13 +341,6 @@ static const struct member status_members[] = {
     {"fence", read_fence},
 };
 
-/* A text member of our own canonical spec, as a word to compare with. */
-static bool
-spec_says(const struct slu_entity *entity, const char *member, const char *quoted)
-{
-    return slu_slice_is(slu_slice_member(slu_entity_spec(entity), member), quoted);
-}
-
 static void
 take_provider(struct reading *reading)
 {
@@ -357,42 +352,83 @@ take_provider(struct reading *reading)
     }
 }
 
+enum {
+    SPEC_STATE,
+    SPEC_SESSION,
+    SPEC_RESUME_ON_USE,
+    SPEC_RECOVERY,
+    SPEC_PAUSED_TIME,
+    SPEC_LEASE,
+    SPEC_SNAPSHOT,
+    SPEC_TEMPLATE,
+    SPEC_DELEGATION,
+    SPEC_PLACEMENT,
+    SPEC_MOUNTS,
+    SPEC_REWIND,
+    SPEC_COUNT,
+};
+
+static const char *const spec_names[SPEC_COUNT] = {
+    [SPEC_STATE] = "state",
+    [SPEC_SESSION] = "session",
+    [SPEC_RESUME_ON_USE] = "resumeOnUse",
+    [SPEC_RECOVERY] = "recovery",
+    [SPEC_PAUSED_TIME] = "ttlPausedTimeCounts",
+    [SPEC_LEASE] = "providerLeaseSeconds",
+    [SPEC_SNAPSHOT] = "snapshotId",
+    [SPEC_TEMPLATE] = "templateId",
+    [SPEC_DELEGATION] = "delegationId",
+    [SPEC_PLACEMENT] = "placement",
+    [SPEC_MOUNTS] = "mounts",
+    [SPEC_REWIND] = "rewind",
+};
+
+enum {
+    SESSION_AUTO_START,
+    SESSION_IDLE_PAUSE,
+    SESSION_IDLE_SECONDS,
+    SESSION_INIT,
+    SESSION_COUNT,
+};
+
+static const char *const session_names[SESSION_COUNT] = {
+    [SESSION_AUTO_START] = "autoStart",
+    [SESSION_IDLE_PAUSE] = "idlePauseEnabled",
+    [SESSION_IDLE_SECONDS] = "idlePauseAfterSeconds",
+    [SESSION_INIT] = "init",
+};
+
 /* What planning needs of the spec, without a tree. Mirrors slu_entity_take_wish, which
  * tests/unit/engine/test_status_text.c compares it with. */
 static void
 take_wish(struct slu_entity *entity)
 {
-    const struct slu_slice spec = slu_entity_spec(entity);
+    struct slu_slice spec[SPEC_COUNT];
+    struct slu_slice session[SESSION_COUNT];
+    slu_slice_members(slu_entity_spec(entity), spec_names, SPEC_COUNT, spec);
     char word[16] = "";
-    (void) slu_slice_copy(slu_slice_member(spec, "state"), word, sizeof word);
+    (void) slu_slice_copy(spec[SPEC_STATE], word, sizeof word);
     const int wish = slu_name_index(slu_wish_names, SLU_WISH_COUNT, word);
     entity->wish = wish < 0 ? SLU_WISH_RUNNING : (uint8_t) wish;
     if (entity->kind != SLU_KIND_SANDBOX)
         return;
 
-    const struct slu_slice session = slu_slice_member(spec, "session");
-    entity->has_session = session.text != NULL;
-    entity->auto_start = slu_slice_bool(slu_slice_member(session, "autoStart"), true);
-    entity->idle_pause =
-        session.text && slu_slice_bool(slu_slice_member(session, "idlePauseEnabled"), true);
-    entity->idle_pause_after_seconds =
-        (int32_t) slu_slice_int(slu_slice_member(session, "idlePauseAfterSeconds"), 180);
-    entity->resume_on_use = slu_slice_bool(slu_slice_member(spec, "resumeOnUse"), false);
-    entity->manual_recovery = spec_says(entity, "recovery", "\"manual\"");
-    entity->paused_time_counts =
-        slu_slice_bool(slu_slice_member(spec, "ttlPausedTimeCounts"), true);
-    entity->lease_seconds =
-        (int32_t) slu_slice_int(slu_slice_member(spec, "providerLeaseSeconds"), 1200);
-    const struct slu_slice mounts = slu_slice_member(spec, "mounts");
-    entity->references = slu_slice_member(spec, "snapshotId").text ||
-                         slu_slice_member(spec, "templateId").text ||
-                         slu_slice_member(spec, "delegationId").text ||
-                         slu_slice_member(slu_slice_member(spec, "placement"), "computer").text ||
-                         (mounts.text && !slu_slice_is(mounts, "[]"));
-    entity->rewind_wished = slu_slice_member(spec, "rewind").text != NULL;
+    slu_slice_members(spec[SPEC_SESSION], session_names, SESSION_COUNT, session);
+    entity->has_session = spec[SPEC_SESSION].text != NULL;
+    entity->auto_start = slu_slice_bool(session[SESSION_AUTO_START], true);
+    entity->idle_pause = entity->has_session && slu_slice_bool(session[SESSION_IDLE_PAUSE], true);
+    entity->idle_pause_after_seconds = (int32_t) slu_slice_int(session[SESSION_IDLE_SECONDS], 180);
+    entity->resume_on_use = slu_slice_bool(spec[SPEC_RESUME_ON_USE], false);
+    entity->manual_recovery = slu_slice_is(spec[SPEC_RECOVERY], "\"manual\"");
+    entity->paused_time_counts = slu_slice_bool(spec[SPEC_PAUSED_TIME], true);
+    entity->lease_seconds = (int32_t) slu_slice_int(spec[SPEC_LEASE], 1200);
+    entity->references = spec[SPEC_SNAPSHOT].text || spec[SPEC_TEMPLATE].text ||
+                         spec[SPEC_DELEGATION].text ||
+                         slu_slice_member(spec[SPEC_PLACEMENT], "computer").text ||
+                         (spec[SPEC_MOUNTS].text && !slu_slice_is(spec[SPEC_MOUNTS], "[]"));
+    entity->rewind_wished = spec[SPEC_REWIND].text != NULL;
 
-    const struct slu_slice commands =
-        slu_slice_member(slu_slice_member(session, "init"), "commands");
+    const struct slu_slice commands = slu_slice_member(session[SESSION_INIT], "commands");
     struct slu_slices slices = slu_slices_of(commands);
     struct slu_slice none;
     struct slu_slice command;

@@ -17,14 +17,28 @@ skip_space(const char *at, const char *end)
 static const char *
 skip_string(const char *at, const char *end)
 {
-    for (at++; at < end; at++) {
-        if (*at == '"')
-            return at + 1;
-        if (*at == '\\')
-            at++;
+    at++;
+    for (;;) {
+        const char *quote = at < end ? memchr(at, '"', (size_t) (end - at)) : NULL;
+        if (!quote)
+            return NULL;
+        const char *escape = memchr(at, '\\', (size_t) (quote - at));
+        if (!escape)
+            return quote + 1;
+        at = escape + 2;
     }
-    return NULL;
 }
+
+enum {
+    PLAIN,
+    OPENS,
+    CLOSES,
+    QUOTES
+};
+
+/* What a byte means to someone who only counts brackets. */
+static const unsigned char meanings[256] = {
+    ['{'] = OPENS, ['['] = OPENS, ['}'] = CLOSES, [']'] = CLOSES, ['"'] = QUOTES};
 
 /* Past a bracketed value, or NULL. Brackets are only counted: mixed-up ones pass, and are found
  * when the inside is walked. */
@@ -33,24 +47,16 @@ skip_nested(const char *at, const char *end)
 {
     int depth = 0;
     while (at && at < end) {
-        switch (*at) {
-        case '{':
-        case '[':
-            depth++;
-            at++;
-            break;
-        case '}':
-        case ']':
-            at++;
-            if (--depth == 0)
-                return at;
-            break;
-        case '"':
+        const unsigned char meaning = meanings[(unsigned char) *at];
+        if (meaning == QUOTES) {
             at = skip_string(at, end);
-            break;
-        default:
-            at++;
+            continue;
         }
+        at++;
+        if (meaning == OPENS)
+            depth++;
+        else if (meaning == CLOSES && --depth == 0)
+            return at;
     }
     return NULL;
 }
@@ -59,7 +65,8 @@ static const char *
 skip_scalar(const char *at, const char *end)
 {
     const char *start = at;
-    while (at < end && !memchr(",]} \t\r\n", *at, 7))
+    while (at < end && *at != ',' && meanings[(unsigned char) *at] != CLOSES && *at != ' ' &&
+           *at != '\n' && *at != '\t' && *at != '\r')
         at++;
     return at == start ? NULL : at;
 }
@@ -149,6 +156,26 @@ slu_slice_member(struct slu_slice object, const char *name)
             return value;
     }
     return (struct slu_slice){0};
+}
+
+void
+slu_slice_members(struct slu_slice object,
+                  const char *const *names,
+                  size_t count,
+                  struct slu_slice *ret_values)
+{
+    struct slu_slices slices = slu_slices_of(object);
+    struct slu_slice member;
+    struct slu_slice value;
+    memset(ret_values, 0, count * sizeof(*ret_values));
+    while (slu_slices_next(&slices, &member, &value)) {
+        for (size_t i = 0; i < count; i++) {
+            if (!ret_values[i].text && slu_slice_is(member, names[i])) {
+                ret_values[i] = value;
+                break;
+            }
+        }
+    }
 }
 
 bool

@@ -34,6 +34,13 @@ slu_slices_next(struct slu_slices *slices, struct slu_slice *ret_name, struct sl
 /* One member of an object by name; absent when missing or broken. */
 struct slu_slice slu_slice_member(struct slu_slice object, const char *name);
 
+/* Several members in one walk: `ret_values[i]` is that of `names[i]`, absent when missing. What is
+ * asked for more than once is cheaper this way than member by member. */
+void slu_slice_members(struct slu_slice object,
+                       const char *const *names,
+                       size_t count,
+                       struct slu_slice *ret_values);
+
 bool slu_slice_is(struct slu_slice slice, const char *bytes); /* Equal bytes. */
 int64_t slu_slice_int(struct slu_slice slice, int64_t otherwise);
 bool slu_slice_bool(struct slu_slice slice, bool otherwise);

@@ -115,11 +115,26 @@ test_slice_refuses_half_a_surrogate_pair(void **state)
     slu_buffer_done(&out);
 }
 
+static void
+test_slice_finds_several_members_in_one_walk(void **state)
+{
+    (void) state;
+    static const char text[] = "{\"a\":\"x\\\"}{\",\"b\":[1,{\"c\":2}],\"c\":3,\"a\":4}";
+    static const char *const names[] = {"c", "a", "missing", "b"};
+    struct slu_slice values[SLU_COUNT(names)];
+    slu_slice_members((struct slu_slice){text, strlen(text)}, names, SLU_COUNT(names), values);
+    assert_true(slu_slice_is(values[0], "3"));
+    assert_true(slu_slice_is(values[1], "\"x\\\"}{\"")); /* The first of two. */
+    assert_null(values[2].text);
+    assert_true(slu_slice_is(values[3], "[1,{\"c\":2}]"));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slice_finds_members_at_any_depth),
+        cmocka_unit_test(test_slice_finds_several_members_in_one_walk),
         cmocka_unit_test(test_slice_walks_arrays),
         cmocka_unit_test(test_slice_undoes_every_escape),
         cmocka_unit_test(test_slice_copies_only_what_fits),
