@@ -122,6 +122,7 @@ static void
 free_shards(struct slu_shards *shards)
 {
     slu_events_done(&shards->events); /* Records that nobody took are counted by the input. */
+    slu_elector_free(shards->elector);
     slu_reaper_take(shards->reaper, slu_input_free(shards->input));
     slu_reaper_take(shards->reaper, slu_reader_close(shards->reader));
     (void) slu_reaper_close(shards->reaper, DESTROY_PATIENCE_MS);
@@ -170,9 +171,11 @@ close_writers(struct slu_shards *shards)
     }
     bool all = true;
     for (int i = 0; i < shards->shard_count; i++) {
-        if (shards->writers[i])
-            all = slu_writer_close(shards->writers[i], CLOSE_PATIENCE_MS) && all;
-        shards->writers[i] = NULL;
+        pthread_mutex_lock(&shards->lock); /* The elector may be looking. */
+        struct slu_writer *writer = slu_steal(shards->writers[i]);
+        pthread_mutex_unlock(&shards->lock);
+        if (writer)
+            all = slu_writer_close(writer, CLOSE_PATIENCE_MS) && all;
     }
     return all;
 }
@@ -188,11 +191,13 @@ slu_shards_close(struct slu_shards *shards, int64_t patience_ms)
         if (shards->writers[i])
             (void) slu_writer_wait_idle(shards->writers[i], left_ms(until_ms));
     }
-    bool all = slu_elector_close(shards->elector, CLOSE_PATIENCE_MS);
+    bool all = slu_elector_stop(shards->elector, CLOSE_PATIENCE_MS);
     all = close_writers(shards) && all;
-    all = slu_input_stop(shards->input, CLOSE_PATIENCE_MS) && all;
+    all = all && slu_input_stop(shards->input, CLOSE_PATIENCE_MS);
     if (all)
-        free_shards(shards); /* Otherwise a thread that hangs may still use it. */
+        free_shards(shards);
+    else /* A thread hangs in the library and may come back: what it uses stays. */
+        slu_events_mute(&shards->events);
 }
 
 /* --- the port -------------------------------------------------------------------------------- */

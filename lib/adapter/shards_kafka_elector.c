@@ -464,12 +464,18 @@ slu_elector_elect(struct slu_elector *elector)
 }
 
 bool
-slu_elector_close(struct slu_elector *elector, int64_t patience_ms)
+slu_elector_stop(struct slu_elector *elector, int64_t patience_ms)
 {
     atomic_store(&elector->stopping, true);
     slu_bell_ring(elector->bell);
-    if (elector->started && !slu_thread_join(elector->thread, patience_ms))
-        return false;
+    return !elector->started || slu_thread_join(elector->thread, patience_ms);
+}
+
+void
+slu_elector_free(struct slu_elector *elector)
+{
+    if (!elector)
+        return;
     slu_reaper_take(elector->settings.reaper, elector->client);
     slu_lock_done(&elector->lock, &elector->changed);
     slu_bell_close(elector->bell);
@@ -478,7 +484,6 @@ slu_elector_close(struct slu_elector *elector, int64_t patience_ms)
     free(elector->assigned);
     free(elector->candidate);
     free(elector);
-    return true;
 }
 
 enum slu_confirmed

@@ -32,8 +32,12 @@ struct slu_elector *slu_elector_new(const struct slu_elector_settings *settings)
 void slu_elector_elect(struct slu_elector *elector);
 void slu_elector_tick(struct slu_elector *elector);
 
-/* Leaves the group: unsubscribe, drain, close. False: it hangs and was left behind. */
-bool slu_elector_close(struct slu_elector *elector, int64_t patience_ms);
+/* Leaves the group: unsubscribe, drain, close. From here on confirm answers NOT_YET. False: it
+ * hangs and was left behind; do not free then. */
+bool slu_elector_stop(struct slu_elector *elector, int64_t patience_ms);
+
+/* After everybody who may ask for a confirmation has ended. */
+void slu_elector_free(struct slu_elector *elector);
 
 enum slu_confirmed {
     SLU_CONFIRMED_NOT_YET, /* No answer, or a rebalance goes on: ask again. */

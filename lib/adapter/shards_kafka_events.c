@@ -29,6 +29,14 @@ slu_events_done(struct slu_events *events)
 }
 
 void
+slu_events_mute(struct slu_events *events)
+{
+    pthread_mutex_lock(&events->lock);
+    events->wake = NULL;
+    pthread_mutex_unlock(&events->lock);
+}
+
+void
 slu_events_put(struct slu_events *events, const struct slu_shard_event *event)
 {
     struct slu_events_node *node = slu_alloc(sizeof(*node));
@@ -38,10 +46,10 @@ slu_events_put(struct slu_events *events, const struct slu_shard_event *event)
     const bool was_empty = !events->first;
     *events->end = node;
     events->end = &node->next;
-    pthread_mutex_unlock(&events->lock);
-
+    /* Under the lock, so that no wake-up comes after slu_events_mute. */
     if (was_empty && events->wake)
         events->wake(events->wake_context);
+    pthread_mutex_unlock(&events->lock);
 }
 
 bool

@@ -19,6 +19,9 @@ struct slu_events {
 void slu_events_init(struct slu_events *events, void (*wake)(void *context), void *wake_context);
 void slu_events_done(struct slu_events *events); /* Ends what nobody took. */
 
+/* From here on nobody is woken: for threads that are left behind. */
+void slu_events_mute(struct slu_events *events);
+
 /* Takes what `event` owns. Any thread. Wakes on empty → non-empty. */
 void slu_events_put(struct slu_events *events, const struct slu_shard_event *event);
 bool slu_events_take(struct slu_events *events, struct slu_shard_event *ret_event);

@@ -678,9 +678,9 @@ slu_input_open(const struct slu_input_settings *settings,
 bool
 slu_input_stop(struct slu_input *input, int64_t patience_ms)
 {
-    if (!slu_asker_close(input->asker, patience_ms))
-        return false;
+    /* The asker last: the input's thread tells it its suspicions. */
     atomic_store(&input->stopping, true);
     slu_bell_ring(input->bell);
-    return slu_thread_join(input->thread, patience_ms);
+    return slu_thread_join(input->thread, patience_ms) &&
+           slu_asker_close(input->asker, patience_ms);
 }

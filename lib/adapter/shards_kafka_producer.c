@@ -19,6 +19,7 @@ enum {
     INIT_TIMEOUT_MS = 1000,
     COMMIT_TIMEOUT_MS = 9 * 1000, /* message.timeout.ms first: a clean abort is better. */
     ABORT_TIMEOUT_MS = 5 * 1000,
+    CALL_MS = 500, /* Of a call that is made again and again until then. */
     QUEUE_FULL_WAIT_MS = 10,
     QUEUE_FULL_TRIES = 800, /* 8 s, as message.timeout.ms. */
 };
@@ -27,6 +28,7 @@ struct slu_producer {
     rd_kafka_t *client;
     rd_kafka_topic_t *topics[SLU_TOPIC_COUNT];
     int partitions[SLU_TOPIC_COUNT];
+    const atomic_bool *stop; /* NULL: never. */
 
     /* The attempt that runs, for the delivery reports. */
     struct slu_attempt *attempt;
@@ -104,10 +106,12 @@ warm_up(struct slu_producer *producer, struct slu_error *reterr)
 enum slu_status
 slu_producer_open(const struct slu_kafka *kafka,
                   const char *transactional_id,
+                  const atomic_bool *stop,
                   struct slu_producer **ret_producer,
                   struct slu_error *reterr)
 {
     struct slu_producer *producer = slu_alloc(sizeof(*producer));
+    producer->stop = stop;
     producer->client = make_client(kafka, transactional_id, producer, reterr);
     if (!producer->client) {
         free(producer);
@@ -182,11 +186,31 @@ produce_when_room(struct slu_producer *producer, const struct slu_output *output
     return code;
 }
 
+typedef rd_kafka_error_t *(ending_fn) (rd_kafka_t *client, int timeout_ms);
+
+/* Commits or aborts, in calls short enough to notice that the program stops. */
+static rd_kafka_error_t *
+end_transaction(struct slu_producer *producer, ending_fn *end, int64_t patience_ms)
+{
+    const int64_t until_ms = slu_clock_boottime_ms() + patience_ms;
+    for (;;) {
+        rd_kafka_error_t *error = end(producer->client, CALL_MS);
+        const bool again = error && !rd_kafka_error_is_fatal(error) &&
+                           !rd_kafka_error_txn_requires_abort(error) &&
+                           rd_kafka_error_is_retriable(error);
+        if (!again || slu_clock_boottime_ms() >= until_ms ||
+            (producer->stop && atomic_load(producer->stop)))
+            return error;
+        rd_kafka_error_destroy(error);
+    }
+}
+
 /* What the transaction was is known only when the abort went through. */
 static enum slu_attempt_end
 abort_attempt(struct slu_producer *producer)
 {
-    rd_kafka_error_t *error = rd_kafka_abort_transaction(producer->client, ABORT_TIMEOUT_MS);
+    rd_kafka_error_t *error =
+        end_transaction(producer, rd_kafka_abort_transaction, ABORT_TIMEOUT_MS);
     if (!error)
         return SLU_ATTEMPT_ABORTED;
     rd_kafka_error_destroy(error);
@@ -229,7 +253,8 @@ produce_all(struct slu_producer *producer,
 static enum slu_attempt_end
 finish(struct slu_producer *producer, struct slu_attempt *attempt)
 {
-    rd_kafka_error_t *error = rd_kafka_commit_transaction(producer->client, COMMIT_TIMEOUT_MS);
+    rd_kafka_error_t *error =
+        end_transaction(producer, rd_kafka_commit_transaction, COMMIT_TIMEOUT_MS);
     if (!error)
         return SLU_ATTEMPT_COMMITTED;
     const bool must_abort =

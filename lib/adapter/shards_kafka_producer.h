@@ -8,14 +8,17 @@
 #include "shards_kafka_client.h"
 #include "shards_kafka_reaper.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct slu_producer;
 
-/* Asks for the metadata of every topic at once: otherwise the first transaction takes a second. */
+/* Asks for the metadata of every topic at once: otherwise the first transaction takes a second.
+ * Calls end early, as unclear, once `stop` is true; NULL: never. */
 enum slu_status slu_producer_open(const struct slu_kafka *kafka,
                                   const char *transactional_id,
+                                  const atomic_bool *stop,
                                   struct slu_producer **ret_producer,
                                   struct slu_error *reterr);
 

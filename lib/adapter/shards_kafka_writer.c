@@ -167,7 +167,8 @@ take_producer(struct slu_writer *writer, struct slu_error *reterr)
     char id[SLU_CLUSTER_SIZE + 32];
     snprintf(id, sizeof(id), "%s-shard-%d", writer->home->cluster, writer->shard);
     drop_producer(writer);
-    enum slu_status status = slu_producer_open(writer->home->kafka, id, &writer->producer, reterr);
+    enum slu_status status =
+        slu_producer_open(writer->home->kafka, id, &writer->stopping, &writer->producer, reterr);
     if (!status)
         status = init_producer(writer, reterr);
     if (status)

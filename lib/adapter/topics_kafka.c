@@ -412,7 +412,7 @@ open_producer(const struct tool *tool,
               struct slu_producer **ret_producer,
               struct slu_error *reterr)
 {
-    enum slu_status status = slu_producer_open(&tool->kafka, id, ret_producer, reterr);
+    enum slu_status status = slu_producer_open(&tool->kafka, id, NULL, ret_producer, reterr);
     for (int i = 0; !status && i < INIT_TRIES; i++) {
         status = slu_producer_init(*ret_producer, reterr);
         if (status != SLU_RETRY)
