@@ -141,10 +141,11 @@ lend_record(const struct partition *in,
         .value_size = entry->content.value_size,
         .header_count = entry->content.header_count,
     };
-    for (size_t i = 0; i < entry->content.header_count; i++)
+    for (size_t i = 0; i < entry->content.header_count; i++) {
         ret_record->headers[i] =
             (struct slu_header){entry->content.headers[i].name, entry->content.headers[i].value,
                                 strlen(entry->content.headers[i].value)};
+    }
 }
 
 void
@@ -550,6 +551,18 @@ slu_shards_ask_end(struct slu_shards *shards, int shard, int64_t token)
 
 /* --- the group ------------------------------------------------------------------------------- */
 
+static void
+assign(struct slu_shards *shards, int first, int share)
+{
+    for (int shard = 0; shard < shards->log->shard_count; shard++) {
+        const bool is_ours = shard >= first && shard < first + share;
+        if (is_ours != shards->candidate[shard])
+            tell(shards, is_ours ? SLU_SHARD_CANDIDATE : SLU_SHARD_NOT_CANDIDATE, shard,
+                 is_ours ? NULL : "the group gave the shard to another replica");
+        shards->candidate[shard] = is_ours;
+    }
+}
+
 /* Contiguous ranges in the order of joining, as Kafka's range assignor gives them. */
 static void
 rebalance(struct fake_log *log)
@@ -566,13 +579,7 @@ rebalance(struct fake_log *log)
         int share = 0;
         if (shards->member)
             share = log->shard_count / members + (place++ < log->shard_count % members);
-        for (int shard = 0; shard < log->shard_count; shard++) {
-            const bool is_ours = shard >= next && shard < next + share;
-            if (is_ours != shards->candidate[shard])
-                tell(shards, is_ours ? SLU_SHARD_CANDIDATE : SLU_SHARD_NOT_CANDIDATE, shard,
-                     is_ours ? NULL : "the group gave the shard to another replica");
-            shards->candidate[shard] = is_ours;
-        }
+        assign(shards, next, share);
         next += share;
     }
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A real broker of the test's own: compose/kafka.sh, with the proxy as the address it advertises.
  */
+/* NOLINTBEGIN(concurrency-mt-unsafe): before and after the threads of a test, or while they wait.
+ */
 #include "broker.h"
 
 #include "proxy.h"
@@ -115,3 +117,5 @@ broker_address(void)
 {
     return address;
 }
+
+/* NOLINTEND(concurrency-mt-unsafe) */

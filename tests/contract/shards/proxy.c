@@ -35,6 +35,7 @@ static int listener;
 struct link {
     int client, broker;
     bool silent; /* Nothing goes through any more; the client finds out by its own time-out. */
+    bool silent_after; /* … once this frame is through. */
 
     /* Of the frame that the client is sending. */
     unsigned char head[FRAME_HEAD];
@@ -79,7 +80,7 @@ write_all(int fd, const void *bytes, size_t size)
 
 /* The head of a frame is whole: decides, and sends it on. */
 static bool
-begin_frame(struct link *link, bool *ret_silent_after)
+begin_frame(struct link *link)
 {
     uint32_t size;
     uint16_t api;
@@ -92,56 +93,75 @@ begin_frame(struct link *link, bool *ret_silent_after)
         link->silent = true;
     else if (!write_all(link->broker, link->head, FRAME_HEAD))
         return false;
-    *ret_silent_after = verdict == FORWARD_AND_FALL_SILENT;
+    link->silent_after = verdict == FORWARD_AND_FALL_SILENT;
+    return true;
+}
+
+/* Passes on what is left of a frame. Returns how many bytes that were; 0: the broker is gone. */
+static size_t
+pass_body(struct link *link, const unsigned char *bytes, size_t size)
+{
+    const size_t part = size < link->body_left ? size : link->body_left;
+    if (!write_all(link->broker, bytes, part))
+        return 0;
+    link->body_left -= part;
+    link->silent = link->silent || (link->body_left == 0 && link->silent_after);
+    return part;
+}
+
+static bool
+take_requests(struct link *link, const unsigned char *bytes, size_t size)
+{
+    while (size > 0 && !link->silent) {
+        size_t part = 1;
+        if (link->body_left > 0) {
+            part = pass_body(link, bytes, size);
+        } else {
+            link->head[link->head_size++] = *bytes;
+            if (link->head_size == FRAME_HEAD && !begin_frame(link))
+                return false;
+        }
+        if (part == 0)
+            return false;
+        bytes += part;
+        size -= part;
+    }
     return true;
 }
 
 static bool
-take_requests(struct link *link, const unsigned char *bytes, size_t size, bool *silent_after)
+pass_requests(struct link *link)
 {
-    while (size > 0 && !link->silent) {
-        if (link->body_left > 0) {
-            const size_t part = size < link->body_left ? size : link->body_left;
-            if (!write_all(link->broker, bytes, part))
-                return false;
-            link->body_left -= part;
-            bytes += part;
-            size -= part;
-            if (link->body_left == 0 && *silent_after)
-                link->silent = true;
-            continue;
-        }
-        link->head[link->head_size++] = *bytes++;
-        size--;
-        if (link->head_size == FRAME_HEAD && !begin_frame(link, silent_after))
-            return false;
-    }
-    return true;
+    unsigned char chunk[CHUNK];
+    const ssize_t got = recv(link->client, chunk, sizeof(chunk), 0);
+    return got > 0 && take_requests(link, chunk, (size_t) got);
+}
+
+/* A broker that hangs up on a silent link is not told to the client. */
+static bool
+pass_answers(struct link *link, bool *ret_gone)
+{
+    unsigned char chunk[CHUNK];
+    const ssize_t got = recv(link->broker, chunk, sizeof(chunk), 0);
+    *ret_gone = got <= 0;
+    if (link->silent || link->silent_after)
+        return true;
+    return got > 0 && write_all(link->client, chunk, (size_t) got);
 }
 
 static void
 relay(struct link *link)
 {
-    unsigned char chunk[CHUNK];
-    bool silent_after = false;
     struct pollfd ends[] = {{.fd = link->client, .events = POLLIN},
                             {.fd = link->broker, .events = POLLIN}};
     while (poll(ends, 2, -1) > 0) {
-        if (ends[0].revents) {
-            const ssize_t got = recv(link->client, chunk, sizeof(chunk), 0);
-            if (got <= 0 || !take_requests(link, chunk, (size_t) got, &silent_after))
-                return;
-        }
-        if (ends[1].revents) {
-            const ssize_t got = recv(link->broker, chunk, sizeof(chunk), 0);
-            const bool muted = link->silent || silent_after;
-            if (got <= 0 && !muted)
-                return;
-            if (got <= 0)
-                ends[1].fd = -1; /* The broker hung up; the client is not told. */
-            else if (!muted && !write_all(link->client, chunk, (size_t) got))
-                return;
-        }
+        bool gone = false;
+        if (ends[0].revents && !pass_requests(link))
+            return;
+        if (ends[1].revents && !pass_answers(link, &gone))
+            return;
+        if (gone)
+            ends[1].fd = -1;
     }
 }
 

@@ -23,6 +23,6 @@ struct proxy_loss {
 /* Listens on a free port of 127.0.0.1; connects to the port set later. Ends with the program. */
 int proxy_start(void);
 void proxy_connect_to(int port);
-void proxy_lose(const struct proxy_loss *loss);
+void proxy_lose(const struct proxy_loss *what);
 
 #endif

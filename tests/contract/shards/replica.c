@@ -53,9 +53,9 @@ wait_for_bell(int64_t at_most_ms)
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += at_most_ms * 1000 * 1000;
-    until.tv_sec += until.tv_nsec / (1000 * 1000 * 1000);
-    until.tv_nsec %= 1000 * 1000 * 1000;
+    until.tv_nsec += at_most_ms * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&bell_lock);
     pthread_cond_timedwait(&bell, &bell_lock, &until);
     pthread_mutex_unlock(&bell_lock);
@@ -155,10 +155,11 @@ replica_await_for(struct replica *replica,
     const int64_t until_ms = slu_clock_boottime_ms() + patience_ms;
     while (!take_pending(replica, kind, shard, &event)) {
         if (slu_clock_boottime_ms() > until_ms) {
-            for (size_t i = 0; i < replica->private->pending_count; i++)
+            for (size_t i = 0; i < replica->private->pending_count; i++) {
                 print_message("had: kind %d shard %d %s\n", replica->private->pending[i].kind,
                               replica->private->pending[i].shard,
                               replica->private->pending[i].error.message);
+            }
             fail_msg("%s: event %d of shard %d did not come", replica->name, kind, shard);
         }
         pump();

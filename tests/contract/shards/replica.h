@@ -58,7 +58,7 @@ struct slu_shard_event replica_await_for(struct replica *replica,
                                          int shard,
                                          int64_t patience_ms);
 bool replica_has(struct replica *replica, enum slu_shard_event_kind kind); /* Came, not awaited. */
-void replica_await_candidacies(struct replica *const *replicas, int count, const int *each);
+void replica_await_candidacies(struct replica *const *those, int count, const int *each);
 
 void replica_ask_claim(struct replica *replica, int shard);
 void replica_claim(struct replica *replica, int shard);        /* Until CLAIM_READ. */

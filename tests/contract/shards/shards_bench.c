@@ -173,51 +173,64 @@ leave(void *context)
     return NULL;
 }
 
-/* Two replicas, six shards: one leaves, the other leads all of them. */
+enum {
+    HANDOVERS = 10,
+    HANDOVER_SHARDS = 6
+};
+
+static void
+lead_all(struct replica *const replicas[2])
+{
+    for (int i = 0; i < HANDOVER_SHARDS; i++) {
+        struct replica *owner = replicas[replicas[0]->candidate[i] ? 0 : 1];
+        replica_claim(owner, i);
+        replica_commit_claim(owner, i);
+    }
+}
+
+/* From the leave of the first to the last of the second's first commits. */
+static int64_t
+hand_over(struct replica *const replicas[2])
+{
+    struct replica *stays = replicas[1];
+    struct leaving leaving = {.replica = replicas[0]};
+    bool moves[HANDOVER_SHARDS];
+    for (int i = 0; i < HANDOVER_SHARDS; i++)
+        moves[i] = !stays->candidate[i];
+    pthread_t thread;
+    replica_hang(replicas[0], true);
+    pthread_create(&thread, NULL, leave, &leaving);
+    replica_await_candidacies(&stays, 1, (int[]){HANDOVER_SHARDS});
+    for (int i = 0; i < HANDOVER_SHARDS; i++) {
+        if (moves[i])
+            replica_ask_claim(stays, i);
+    }
+    for (int i = 0; i < HANDOVER_SHARDS; i++) {
+        if (!moves[i])
+            continue;
+        replica_await(stays, SLU_SHARD_CLAIM_READ, i);
+        replica_commit_claim(stays, i);
+    }
+    const int64_t done_us = now_us();
+    pthread_join(thread, NULL);
+    return done_us - leaving.began_us;
+}
+
 static void
 bench_handover(void)
 {
-    enum {
-        ROUNDS = 10,
-        SHARDS = 6
-    };
-
-    int64_t times[ROUNDS];
-    struct subject *log = subject_new(SHARDS, SHARDS);
-    for (int round = 0; round < ROUNDS; round++) {
+    int64_t times[HANDOVERS];
+    struct subject *log = subject_new(HANDOVER_SHARDS, HANDOVER_SHARDS);
+    for (int round = 0; round < HANDOVERS; round++) {
         struct replica *replicas[2] = {replica_open(log, "one"), replica_open(log, "two")};
-        replica_await_candidacies(replicas, 2, (int[]){SHARDS / 2, SHARDS / 2});
-        for (int i = 0; i < SHARDS; i++) {
-            struct replica *owner = replicas[replicas[0]->candidate[i] ? 0 : 1];
-            replica_claim(owner, i);
-            replica_commit_claim(owner, i);
-        }
-        struct leaving leaving = {.replica = replicas[0]};
-        pthread_t thread;
-        bool moves[SHARDS];
-        for (int i = 0; i < SHARDS; i++)
-            moves[i] = !replicas[1]->candidate[i];
-        replica_hang(replicas[0], true);
-        pthread_create(&thread, NULL, leave, &leaving);
-        replica_await_candidacies(replicas + 1, 1, (int[]){SHARDS});
-        for (int i = 0; i < SHARDS; i++) {
-            if (moves[i])
-                replica_ask_claim(replicas[1], i);
-        }
-        for (int i = 0; i < SHARDS; i++) {
-            if (moves[i]) {
-                replica_await(replicas[1], SLU_SHARD_CLAIM_READ, i);
-                replica_commit_claim(replicas[1], i);
-            }
-        }
-        times[round] = now_us();
-        pthread_join(thread, NULL);
-        times[round] -= leaving.began_us;
+        replica_await_candidacies(replicas, 2, (int[]){HANDOVER_SHARDS / 2, HANDOVER_SHARDS / 2});
+        lead_all(replicas);
+        times[round] = hand_over(replicas);
         replica_close_all();
     }
-    qsort(times, ROUNDS, sizeof(*times), compare_times);
-    printf("handover of %d shards: n=%d p50_us=%lld max_us=%lld\n", SHARDS / 2, ROUNDS,
-           (long long) times[ROUNDS / 2], (long long) times[ROUNDS - 1]);
+    qsort(times, HANDOVERS, sizeof(*times), compare_times);
+    printf("handover of %d shards: n=%d p50_us=%lld max_us=%lld\n", HANDOVER_SHARDS / 2, HANDOVERS,
+           (long long) times[HANDOVERS / 2], (long long) times[HANDOVERS - 1]);
     fflush(stdout);
     subject_free(log);
 }

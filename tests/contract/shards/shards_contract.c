@@ -3,6 +3,7 @@
  * port; all of them are ticked while a test waits, as their loops would. */
 #include "replica.h"
 #include "slu/base/memory.h"
+#include "slu/base/random.h"
 #include "slu/port/clock.h"
 
 #include <setjmp.h>
@@ -170,7 +171,7 @@ test_a_value_of_one_mebibyte_and_the_largest_output_commit(void **state)
     struct subject *log = *state = subject_new(1, 1);
     struct replica *one = replica_open(log, "one");
     replica_lead(one, 0);
-    const size_t sizes[] = {1024 * 1024, SLU_OUTPUT_SIZE_MAX - 512};
+    const size_t sizes[] = {1048576, SLU_OUTPUT_SIZE_MAX - 512};
     for (size_t i = 0; i < SLU_COUNT(sizes); i++) {
         struct slu_batch *batch = replica_batch(one, 0);
         struct slu_output *output = batch_status(batch, 0, "sandbox/large", "");
@@ -192,13 +193,14 @@ test_forwarded_documents_that_fit_alone_fit_together(void **state)
     struct replica *one = replica_open(log, "one");
     replica_lead(one, 0);
     struct slu_batch *batch = replica_batch(one, 0);
-    const size_t size = 512 * 1024;
+    const size_t size = 524288;
+    struct slu_random random = {0};
     for (int i = 0; i < 4; i++) { /* Together twice what the topic takes in one piece. */
         struct slu_output *output = batch_output(batch, SLU_TOPIC_DESIRED, 1, "sandbox/f", "");
         free(output->value);
         output->value = slu_alloc(size);
         for (size_t j = 0; j < size; j++) /* Does not compress to nothing. */
-            output->value[j] = (char) (' ' + rand() % 90);
+            output->value[j] = (char) (' ' + slu_random_below(&random, 90));
         output->value_size = size;
     }
     replica_commit(one, 0, batch);
@@ -671,7 +673,7 @@ main(void)
         TEST(test_what_nobody_takes_is_bounded_and_then_all_comes),
         TEST(test_wake_comes_only_when_the_queue_was_empty),
     };
-    cmocka_set_test_filter(getenv("SLUICE_TEST")); /* For one test alone. */
+    cmocka_set_test_filter(getenv("SLUICE_TEST")); /* NOLINT(concurrency-mt-unsafe): alone. */
     subject_start();
     const int failed = cmocka_run_group_tests_name("shards", tests, NULL, NULL);
     subject_stop();

@@ -202,7 +202,7 @@ test_holes_of_compaction_and_control_records_are_passed(void **state)
         for (int each = 0; each < 2; each++)
             subject_put_committed(log, topics[each], 0, i % 2 ? "sandbox/a" : "sandbox/b", "{}");
     }
-    const int64_t until_ms = slu_clock_boottime_ms() + 60 * 1000;
+    const int64_t until_ms = slu_clock_boottime_ms() + 60000;
     for (int each = 0; each < 2; each++) {
         while (count_visible(log, topics[each], 0) > RECORDS / 2) { /* Rolls the segment, too. */
             assert_true(slu_clock_boottime_ms() < until_ms);
@@ -364,7 +364,7 @@ main(void)
         TEST(test_a_frozen_broker_is_waited_for),
         TEST(test_closing_while_the_broker_is_away_ends_in_time),
     };
-    cmocka_set_test_filter(getenv("SLUICE_TEST")); /* For one test alone. */
+    cmocka_set_test_filter(getenv("SLUICE_TEST")); /* NOLINT(concurrency-mt-unsafe): alone. */
     subject_start();
     const int failed = cmocka_run_group_tests_name("shards on Kafka", tests, NULL, NULL);
     subject_stop();

@@ -205,21 +205,27 @@ subject_free(struct subject *subject)
 /* --- writing --------------------------------------------------------------------------------- */
 
 static void
-produce(rd_kafka_t *client,
-        const char *topic,
-        int partition,
-        const char *key,
-        const void *value,
-        size_t value_size,
-        int64_t *ret_offset)
+produce(rd_kafka_t *client, const char *topic, const struct slu_record *what, int64_t *ret_offset)
 {
+    /* The library takes no const, and copies. */
+    void *key = (void *) (uintptr_t) what->key;
+    void *value = (void *) (uintptr_t) what->value;
     const rd_kafka_resp_err_t code = rd_kafka_producev(
-        client, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_PARTITION(partition),
-        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_KEY(key, strlen(key)),
-        RD_KAFKA_V_VALUE((void *) (uintptr_t) value, value_size), RD_KAFKA_V_OPAQUE(ret_offset),
-        RD_KAFKA_V_END);
+        client, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_PARTITION(what->partition),
+        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_KEY(key, what->key_size),
+        RD_KAFKA_V_VALUE(value, what->value_size), RD_KAFKA_V_OPAQUE(ret_offset), RD_KAFKA_V_END);
     assert_int_equal(code, 0);
     assert_int_equal(rd_kafka_flush(client, WAIT_MS), 0);
+}
+
+static struct slu_record
+record_of(int partition, const char *key, const void *value, size_t value_size)
+{
+    return (struct slu_record){.partition = partition,
+                               .key = key,
+                               .key_size = strlen(key),
+                               .value = value,
+                               .value_size = value_size};
 }
 
 int64_t
@@ -231,8 +237,8 @@ subject_put(struct subject *subject,
             size_t value_size)
 {
     int64_t offset = -1;
-    produce(subject->plain, subject_topic_name(subject, topic), partition, key, value, value_size,
-            &offset);
+    const struct slu_record record = record_of(partition, key, value, value_size);
+    produce(subject->plain, subject_topic_name(subject, topic), &record, &offset);
     return offset;
 }
 
@@ -253,7 +259,8 @@ void
 subject_put_aborted(struct subject *subject, enum slu_topic topic, int partition)
 {
     rd_kafka_t *client = upstream_of(subject);
-    produce(client, subject_topic_name(subject, topic), partition, "never", "seen", 4, NULL);
+    const struct slu_record record = record_of(partition, "never", "seen", 4);
+    produce(client, subject_topic_name(subject, topic), &record, NULL);
     check(rd_kafka_abort_transaction(client, WAIT_MS));
 }
 
@@ -265,7 +272,8 @@ subject_put_committed(struct subject *subject,
                       const char *value)
 {
     rd_kafka_t *client = upstream_of(subject);
-    produce(client, subject_topic_name(subject, topic), partition, key, value, strlen(value), NULL);
+    const struct slu_record record = record_of(partition, key, value, strlen(value));
+    produce(client, subject_topic_name(subject, topic), &record, NULL);
     check(rd_kafka_commit_transaction(client, WAIT_MS));
 }
 
@@ -407,8 +415,8 @@ take_id(struct subject *subject, int shard, bool lead)
         snprintf(newest.owner, sizeof(newest.owner), "http://stranger");
         slu_shard_record_write(&newest, &value);
         check(rd_kafka_begin_transaction(stranger));
-        produce(stranger, subject_topic_name(subject, SLU_TOPIC_SHARDS), shard, key, value.data,
-                value.size, NULL);
+        const struct slu_record record = record_of(shard, key, value.data, value.size);
+        produce(stranger, subject_topic_name(subject, SLU_TOPIC_SHARDS), &record, NULL);
         check(rd_kafka_commit_transaction(stranger, WAIT_MS));
         slu_buffer_done(&value);
     }
