@@ -5,6 +5,7 @@
 #include "shard.h"
 #include "slu/base/log.h"
 #include "slu/base/memory.h"
+#include "slu/port/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +89,7 @@ use_log(struct slu_replica *replica, struct slu_shards *log)
     replica->log = log;
     replica->kafka_up = true;
     replica->kafka_trouble[0] = '\0';
+    replica->log_opened_boottime_ms = slu_clock_boottime_ms();
     replica->shard_count = slu_shards_count(log);
     replica->shards = slu_alloc((size_t) replica->shard_count * sizeof(*replica->shards));
     for (int i = 0; i < replica->shard_count; i++)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ready.h"
 
+#include "slu/port/clock.h"
+
 static void
 write_part(struct slu_buffer *out, const char *name, bool up, const char *trouble)
 {
@@ -46,6 +48,20 @@ write_providers(const struct slu_replica *replica, struct slu_buffer *out)
     return up;
 }
 
+/* Before the group's first word nobody knows which shards will be ours. A standby is given none: it
+ * is ready once the members that may have died before it are certainly out. */
+static bool
+is_group_known(const struct slu_replica *replica)
+{
+    enum {
+        STANDBY_AFTER_MS = 15000
+    };
+
+    return replica->was_candidate ||
+           (replica->log_opened_boottime_ms &&
+            slu_clock_boottime_ms() - replica->log_opened_boottime_ms >= STANDBY_AFTER_MS);
+}
+
 bool
 slu_ready_write(const struct slu_replica *replica, struct slu_buffer *out)
 {
@@ -58,6 +74,10 @@ slu_ready_write(const struct slu_replica *replica, struct slu_buffer *out)
     write_part(&parts, "redis", redis_up, slu_store_trouble(replica->store));
     slu_buffer_putc(&parts, ',');
     ready = write_shards(replica, &parts) && ready;
+    if (!is_group_known(replica)) {
+        slu_buffer_puts(&parts, ",\"group\":\"joining\"");
+        ready = false;
+    }
     slu_buffer_putc(&parts, ',');
     ready = write_providers(replica, &parts) && ready;
     if (replica->stage != SLU_STAGE_RUNNING)

@@ -106,6 +106,8 @@ struct slu_replica {
     bool log_opening;
     int64_t log_wait_ms; /* Before the next try to open it. */
     bool kafka_up;
+    bool was_candidate;             /* The group has named it for some shard. */
+    int64_t log_opened_boottime_ms; /* 0: not yet. */
     char kafka_trouble[SLU_TROUBLE_MAX];
     uv_async_t log_wake;
     uv_timer_t log_timer;

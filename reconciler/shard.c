@@ -266,6 +266,7 @@ slu_shard_hear(struct slu_shard *shard, struct slu_shard_event *event)
 {
     switch (event->kind) {
     case SLU_SHARD_CANDIDATE:
+        shard->replica->was_candidate = true;
         hear_candidate(shard);
         break;
     case SLU_SHARD_NOT_CANDIDATE:
