@@ -219,11 +219,13 @@ cli_settings_read(const struct cli_command *command,
                   struct cli *ret_cli,
                   struct slu_error *reterr)
 {
-    static char *words[ARGUMENTS_MAX + 1]; /* Lives as long as the process, like argv. */
+    /* Both live as long as the process, like argv: loading takes the flags out of `words`. */
+    static char *spelt[ARGUMENTS_MAX + 1];
+    static char *words[ARGUMENTS_MAX + 1];
     if (argc > ARGUMENTS_MAX)
         return slu_fail(reterr, SLU_INVALID, "more than %d arguments", ARGUMENTS_MAX);
     for (int i = 0; i < argc; i++)
-        words[i] = spell_out(command, argv[i]);
+        words[i] = spelt[i] = spell_out(command, argv[i]);
 
     *ret_cli = (struct cli){.options = {.timeout_seconds = 30, .partitions = 16, .last = 1000}};
     enum slu_status status = load(command, &argc, words, environment, ret_cli, reterr);
