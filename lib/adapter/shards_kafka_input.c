@@ -8,6 +8,7 @@
 
 #include "shards_kafka_asker.h"
 #include "slu/base/memory.h"
+#include "slu/port/clock.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -20,6 +21,8 @@ enum {
     LANE_RECORDS_MAX = 4000, /* Handed over and not yet done with, a shard. */
     LANE_BYTES_MAX = 8 * 1024 * 1024,
     NAP_MS = 500,
+    WATCH_EVERY_MS = 1000,
+    STANDSTILL_MS = 10 * 1000,
 };
 
 enum command_kind {
@@ -49,6 +52,9 @@ struct reading {
     int partition;
     int64_t position; /* Everything before it was handed over, or is no record for us. */
     int64_t life;
+    int64_t watched_position; /* As of the last look, … */
+    int64_t moved_ms;         /* … and BOOTTIME when it was last seen to move. */
+    bool told;                /* That it stands still. */
 };
 
 struct lane {
@@ -87,6 +93,8 @@ struct slu_input {
     pthread_mutex_t lock; /* Guards the commands. */
     pthread_cond_t changed;
     struct command *first, **end;
+
+    int64_t watched_ms; /* Input's thread: BOOTTIME of the last look for standstills. */
 
     /* Input's thread: messages of one partition on their way into one event. */
     rd_kafka_message_t *messages[EVENT_RECORDS_MAX];
@@ -464,6 +472,50 @@ serve_lane(struct slu_input *input, int shard)
     return more && taken == EVENT_RECORDS_MAX;
 }
 
+/* An upstream transaction that was left open hides everything behind it. */
+static void
+watch_reading(struct slu_input *input, int shard, struct reading *reading, int64_t now_ms)
+{
+    int64_t begin;
+    int64_t end = 0; /* Of the log, as the last fetch told: open transactions included. */
+    if (reading->position != reading->watched_position) {
+        reading->watched_position = reading->position;
+        reading->moved_ms = now_ms;
+        reading->told = false;
+    }
+    if (reading->told || now_ms - reading->moved_ms < STANDSTILL_MS ||
+        rd_kafka_get_watermark_offsets(input->client, rd_kafka_topic_name(input->topic),
+                                       reading->partition, &begin, &end) ||
+        end <= reading->position)
+        return;
+    struct slu_shard_event event = {.kind = SLU_SHARD_ALARM, .shard = shard};
+    (void) slu_fail(&event.error, SLU_RETRY,
+                    "%s[%d] cannot be read beyond offset %lld of %lld for %d s: an upstream "
+                    "transaction was left open there",
+                    rd_kafka_topic_name(input->topic), reading->partition,
+                    (long long) reading->position, (long long) end, STANDSTILL_MS / 1000);
+    reading->told = true;
+    slu_events_put(input->settings.events, &event);
+}
+
+static void
+watch_lanes(struct slu_input *input)
+{
+    const int64_t now_ms = slu_clock_boottime_ms();
+    if (now_ms - input->watched_ms < WATCH_EVERY_MS)
+        return;
+    input->watched_ms = now_ms;
+    const bool is_away = slu_asker_up_since_ms(input->asker) > now_ms;
+    for (int shard = 0; shard < input->settings.shard_count; shard++) {
+        struct lane *lane = &input->lanes[shard];
+        for (int i = 0; i < lane->reading_count; i++) {
+            if (is_away || lane->paused || is_full(lane)) /* Standing still has another reason. */
+                lane->readings[i].watched_position = -1;
+            watch_reading(input, shard, &lane->readings[i], now_ms);
+        }
+    }
+}
+
 /* --- the thread: commands -------------------------------------------------------------------- */
 
 static void
@@ -485,7 +537,10 @@ start_reading(struct slu_input *input, const struct command *command)
         stop_reading(input, lane, before);
 
     struct reading *reading = &lane->readings[lane->reading_count++];
-    *reading = (struct reading){command->partition, command->offset, command->life};
+    *reading = (struct reading){.partition = command->partition,
+                                .position = command->offset,
+                                .life = command->life,
+                                .watched_position = -1};
     if (rd_kafka_consume_start_queue(input->topic, command->partition, command->offset,
                                      lane->queue))
         fall_out_of_range(input, command->shard, reading, rd_kafka_err2str(rd_kafka_last_error()));
@@ -574,6 +629,7 @@ run_input(void *context)
         bool more = false;
         for (int i = 0; i < input->settings.shard_count; i++)
             more = serve_lane(input, i) || more;
+        watch_lanes(input);
         rd_kafka_poll(input->client, 0); /* Error callbacks. */
         if (!more)
             slu_bell_sleep(input->bell, NAP_MS);

@@ -33,7 +33,7 @@ struct slu_producer {
     /* The attempt that runs, for the delivery reports. */
     struct slu_attempt *attempt;
     uintptr_t attempt_number; /* Marks the shard record: reports of earlier attempts are stale. */
-    const char *refused;      /* Topic of an output that is too large for the broker. */
+    const char *refused;      /* Topic of an output that the broker will never take. */
 };
 
 static void
@@ -42,7 +42,8 @@ on_report(rd_kafka_t *client, const rd_kafka_message_t *message, void *context)
     (void) client;
     struct slu_producer *producer = context;
     if (message->err == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE ||
-        message->err == RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE)
+        message->err == RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE ||
+        message->err == RD_KAFKA_RESP_ERR_INVALID_RECORD) /* No key, in a compacted topic. */
         producer->refused = rd_kafka_topic_name(message->rkt);
     if (message->err || !producer->attempt ||
         (uintptr_t) message->_private != producer->attempt_number)
@@ -223,10 +224,11 @@ refuse(struct slu_producer *producer, const char *topic, struct slu_attempt *att
     const enum slu_attempt_end end = abort_attempt(producer);
     if (end != SLU_ATTEMPT_ABORTED)
         return end;
-    (void) slu_fail(&attempt->error, SLU_INVALID,
-                    "a record for %s is larger than its topic or client takes, or has a partition "
-                    "that does not exist",
-                    topic);
+    (void) slu_fail(
+        &attempt->error, SLU_INVALID,
+        "a record for %s will never be taken: it is too large for topic or client, has a "
+        "partition that does not exist, or no key where the topic is compacted",
+        topic);
     return SLU_ATTEMPT_REFUSED;
 }
 

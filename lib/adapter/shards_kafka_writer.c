@@ -380,14 +380,17 @@ try_once(struct slu_writer *writer, const struct slu_batch *batch, struct slu_at
 static enum fate
 settle(struct slu_writer *writer, const struct slu_batch *batch, struct slu_attempt *attempt)
 {
-    enum fate fate = FATE_AGAIN;
+    int64_t alarm_at_ms = slu_clock_boottime_ms() + ALARM_AFTER_MS;
     int64_t nap_ms = BACKOFF_MIN_MS;
-    while (fate == FATE_AGAIN) {
-        fate = try_once(writer, batch, attempt);
-        if (fate == FATE_AGAIN)
-            nap_ms = back_off(writer, nap_ms);
-        if (atomic_load(&writer->stopping) && fate == FATE_AGAIN)
-            fate = FATE_STOPPED;
+    enum fate fate;
+    while ((fate = try_once(writer, batch, attempt)) == FATE_AGAIN) {
+        if (slu_clock_boottime_ms() > alarm_at_ms) {
+            alarm_at_ms = INT64_MAX; /* Once a batch. */
+            tell(writer, SLU_SHARD_ALARM, &attempt->error);
+        }
+        nap_ms = back_off(writer, nap_ms);
+        if (atomic_load(&writer->stopping))
+            return FATE_STOPPED;
     }
     return fate;
 }

@@ -134,6 +134,24 @@ test_closing_while_the_broker_is_away_ends_in_time(void **state)
     broker_revive();
 }
 
+static void
+test_a_batch_that_the_broker_refuses_is_lost(void **state)
+{
+    struct subject *log = *state = subject_new(1, 1);
+    struct replica *one = replica_open(log, "one");
+    replica_lead(one, 0);
+    struct slu_batch *batch = replica_batch(one, 0);
+    struct slu_output *output = batch_status(batch, 0, "", "no key");
+    free(slu_steal(output->key));
+    replica_seal(one, 0, batch);
+    slu_shards_commit(one->shards, 0, batch);
+    const struct slu_shard_event lost = replica_await(one, SLU_SHARD_LOST, 0);
+    assert_non_null(strstr(lost.error.message, "status"));
+    assert_non_null(strstr(lost.error.message, "no key"));
+    replica_claim(one, 0);
+    replica_commit_claim(one, 0);
+}
+
 /* --- a claim that gets nowhere --------------------------------------------------------------- */
 
 static void
@@ -154,6 +172,29 @@ test_a_candidate_that_cannot_claim_makes_room_for_another(void **state)
     replica_lead(two, 0);
     replica_close(two);
     replica_await(one, SLU_SHARD_CANDIDATE, 0); /* It came back by itself. */
+}
+
+static void
+test_an_upstream_transaction_left_open_is_an_alarm(void **state)
+{
+    struct subject *log = *state = subject_new(1, 1);
+    struct replica *one = replica_open(log, "one");
+    rd_kafka_t *upstream = subject_client(RD_KAFKA_PRODUCER, "left-open");
+    assert_null(rd_kafka_init_transactions(upstream, 30000));
+    assert_null(rd_kafka_begin_transaction(upstream));
+    rd_kafka_producev(upstream, RD_KAFKA_V_TOPIC(subject_topic_name(log, SLU_TOPIC_DESIRED)),
+                      RD_KAFKA_V_PARTITION(0), RD_KAFKA_V_KEY("k", 1), RD_KAFKA_V_END);
+    assert_int_equal(rd_kafka_flush(upstream, 30000), 0);
+    subject_put(log, SLU_TOPIC_DESIRED, 0, "sandbox/a", "{}", 2);
+    slu_shards_read(one->shards, 0, 0, 0);
+    const struct slu_shard_event alarm = replica_await(one, SLU_SHARD_ALARM, 0);
+    assert_non_null(strstr(alarm.error.message, "beyond offset 0 of 2"));
+    assert_non_null(strstr(alarm.error.message, "left open"));
+    assert_int_equal(one->leads[0].input_count, 0);
+    assert_null(rd_kafka_abort_transaction(upstream, 30000));
+    rd_kafka_destroy(upstream);
+    replica_read_through(one, 0);
+    assert_int_equal(one->leads[0].input_count, 1);
 }
 
 /* --- holes ----------------------------------------------------------------------------------- */
@@ -359,6 +400,8 @@ main(void)
         TEST(test_the_newest_shard_record_is_found_behind_aborted_ones),
         TEST(test_holes_of_compaction_and_control_records_are_passed),
         TEST(test_a_candidate_that_cannot_claim_makes_room_for_another),
+        TEST(test_a_batch_that_the_broker_refuses_is_lost),
+        TEST(test_an_upstream_transaction_left_open_is_an_alarm),
         TEST(test_an_outage_is_told_once_and_so_is_its_end),
         TEST(test_a_broker_killed_in_mid_commit_loses_and_doubles_nothing),
         TEST(test_a_frozen_broker_is_waited_for),
