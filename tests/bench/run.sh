@@ -32,10 +32,12 @@ scratch=$(mktemp -d)
 started=()
 short=0
 
+# shellcheck disable=SC2317 # Reached by the trap, too.
 stop_started() {
     local pid
     for pid in "${started[@]}"; do
-        kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null || true
+        kill "$pid" 2>/dev/null || continue
+        wait "$pid" 2>/dev/null || true
     done
     started=()
     for folder in "$scratch"/*/; do

@@ -154,7 +154,7 @@ run_kept(const struct arguments *arguments)
 {
     FILE *file = fopen(arguments->kept, "re");
     if (!file) {
-        (void) fprintf(stderr, "slu_sim: %s: %s\n", arguments->kept, strerror(errno));
+        (void) fprintf(stderr, "slu_sim: %s: %m\n", arguments->kept);
         return 2;
     }
     char line[256];
@@ -230,24 +230,35 @@ take_option(int option, const char *value, struct arguments *arguments)
     return taken;
 }
 
-int
-main(int argc, char **argv)
+/* What main returns when it is not to run anything; −1: run. */
+static int
+read_arguments(int argc, char **argv, struct arguments *ret_arguments)
 {
-    struct arguments arguments = {0};
     int option;
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread. */
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (option == OPTION_LIST) {
             print_names();
             return 0;
         }
-        if (!take_option(option, optarg, &arguments)) {
+        if (!take_option(option, optarg, ret_arguments)) {
             (void) fputs(usage, option == OPTION_HELP ? stdout : stderr);
             return option == OPTION_HELP ? 0 : 2;
         }
     }
-    if (!arguments.count)
-        arguments.count = arguments.first ? 1 : 200;
-    if (!arguments.first)
-        arguments.first = 1;
+    if (!ret_arguments->count)
+        ret_arguments->count = ret_arguments->first ? 1 : 200;
+    if (!ret_arguments->first)
+        ret_arguments->first = 1;
+    return -1;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct arguments arguments = {0};
+    const int status = read_arguments(argc, argv, &arguments);
+    if (status >= 0)
+        return status;
     return arguments.kept ? run_kept(&arguments) : run_range(&arguments);
 }

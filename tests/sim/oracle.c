@@ -68,6 +68,19 @@ text(const json_t *object, const char *name, char *ret_text, size_t size)
     (void) snprintf(ret_text, size, "%s", value ? value : "");
 }
 
+/* "3/8841" and whatever follows: a place in the log. False: no such text. */
+static bool
+read_place(const char *text, int *ret_partition, long long *ret_offset)
+{
+    char *end;
+    *ret_partition = (int) strtol(text, &end, 10);
+    if (end == text || *end != '/')
+        return false;
+    text = end + 1;
+    *ret_offset = strtoll(text, &end, 10);
+    return end != text;
+}
+
 /* --- status ------------------------------------------------------------------------------------
  */
 
@@ -119,7 +132,7 @@ check_forward_only(struct sim_world *world,
                       after->incarnation < before->incarnation || after->epoch < before->epoch ||
                       (same_life && after->transition < before->transition) ||
                       (same_life && after->call < before->call);
-    if (before->exists && back)
+    if (before->exists && back) {
         sim_violate(world, SIM_STATUS_NEVER_GOES_BACK,
                     "%s: uid %s generation %lld incarnation %lld transition %lld call %lld epoch "
                     "%lld after uid %s %lld %lld %lld %lld %lld",
@@ -128,6 +141,7 @@ check_forward_only(struct sim_world *world,
                     (long long) after->epoch, before->uid, (long long) before->generation,
                     (long long) before->incarnation, (long long) before->transition,
                     (long long) before->call, (long long) before->epoch);
+    }
 }
 
 static bool
@@ -189,14 +203,16 @@ check_idle(struct sim_world *world, int key)
     const int64_t whole_ms = sim_admitted_idle_ms(admitted);
     const int64_t idle_ms = whole_ms == INT64_MAX ? whole_ms : whole_ms - slack_ms;
     const struct sim_wish *wish = overlooked(world, key, idle_ms == INT64_MAX ? 0 : idle_ms);
-    if (sim_broker_ms(world) < idle_ms)
+    if (sim_broker_ms(world) < idle_ms) {
         sim_violate(world, SIM_IDLE_NEVER_PAUSES_THE_ACTIVE, "%s is called idle %lld ms too early",
                     world->wishes.keys[key],
                     idle_ms == INT64_MAX ? -1LL : (long long) (idle_ms - sim_broker_ms(world)));
-    if (wish)
+    }
+    if (wish) {
         sim_violate(world, SIM_IDLE_NEVER_PAUSES_THE_ACTIVE,
                     "%s is called idle; record %d/%lld, in time, was not read",
                     world->wishes.keys[key], wish->partition, (long long) wish->offset);
+    }
 }
 
 static void
@@ -269,8 +285,9 @@ take_judgement(struct sim_world *world,
 {
     int partition = -1;
     long long offset = -1;
-    (void) sscanf(header(output, "ce_id"), "%d/%lld", &partition, &offset);
-    struct sim_wish *wish = wish_at(world, partition, offset);
+    struct sim_wish *wish = read_place(header(output, "ce_id"), &partition, &offset)
+                                ? wish_at(world, partition, offset)
+                                : NULL;
     if (!wish) {
         sim_violate(world, SIM_JUDGED_ONCE, "a judgement of %d/%lld, which nobody wrote", partition,
                     offset);
@@ -282,25 +299,28 @@ take_judgement(struct sim_world *world,
     if (wish->judgements++ > 0)
         sim_violate(world, SIM_JUDGED_ONCE, "record %d/%lld was judged twice", partition, offset);
     const bool forwarded = partition != shard;
-    if (accepted)
+    if (accepted) {
         sim_admission_accepted(world, wish, forwarded, number(data, "generation"),
                                json_is_true(json_object_get(data, "repeated")));
-    else
+    } else {
         sim_admission_refused(world, wish, forwarded,
                               json_string_value(json_object_get(data, "code")));
+    }
 }
 
 /* One life after another: an earlier one has no more events once the next has begun. */
 static void
 check_number(struct sim_world *world, struct sim_life_events *life, const char *ce_id)
 {
-    char uid[SLU_UID_SIZE] = "";
-    long long transition = 0;
-    (void) sscanf(ce_id, "%39[^/]/%lld", uid, &transition);
+    const char *slash = strrchr(ce_id, '/');
+    const long long transition = slash ? strtoll(slash + 1, NULL, 10) : 0;
+    char uid[SLU_UID_SIZE];
+    (void) snprintf(uid, sizeof(uid), "%.*s", slash ? (int) (slash - ce_id) : 0, ce_id);
     const bool next_life = strcmp(life->uid, uid) != 0;
-    if (transition != (next_life ? 1 : life->last + 1))
+    if (transition != (next_life ? 1 : life->last + 1)) {
         sim_violate(world, SIM_EVENTS_WITHOUT_GAPS, "event %s after number %lld of %s", ce_id,
                     (long long) life->last, life->uid);
+    }
     life->last = transition;
     (void) snprintf(life->uid, sizeof(life->uid), "%s", uid);
 }
@@ -310,14 +330,16 @@ check_expired(struct sim_world *world, int key)
 {
     struct sim_admitted *admitted = &world->oracle.subjects[key].admitted;
     const int64_t deadline_ms = sim_admitted_deadline_ms(admitted);
-    if (sim_broker_ms(world) < deadline_ms)
+    if (sim_broker_ms(world) < deadline_ms) {
         sim_violate(world, SIM_EXPIRY_IS_NOT_EARLY, "%s expired %lld ms before its deadline",
                     world->wishes.keys[key], (long long) (deadline_ms - sim_broker_ms(world)));
+    }
     const struct sim_wish *wish = overlooked(world, key, deadline_ms);
-    if (wish)
+    if (wish) {
         sim_violate(world, SIM_RENEWAL_BEATS_EXPIRY,
                     "%s expired; record %d/%lld, in time, was not read", world->wishes.keys[key],
                     wish->partition, (long long) wish->offset);
+    }
     admitted->expired = true;
 }
 
@@ -327,9 +349,10 @@ check_lost(struct sim_world *world, int key, const json_t *data)
     char external_id[24];
     text(data, "lostExternalId", external_id, sizeof(external_id));
     const struct sim_instance *instance = sim_instance_find(world, external_id);
-    if (instance && sim_instance_lives(instance) && !instance->resurrected)
+    if (instance && sim_instance_lives(instance) && !instance->resurrected) {
         sim_violate(world, SIM_LOST_ONLY_WHEN_GONE, "%s: %s is called lost and is %s",
                     world->wishes.keys[key], external_id, slu_life_names[instance->life]);
+    }
 }
 
 static void
@@ -362,10 +385,11 @@ take_event(struct sim_world *world, const struct slu_output *output, int shard)
     verb = verb ? verb + 1 : type;
     AUTO_JSON json_t *data = parse(output);
     const bool accepted = strcmp(verb, "accepted") == 0;
-    if (accepted || strcmp(verb, "refused") == 0)
+    if (accepted || strcmp(verb, "refused") == 0) {
         take_judgement(world, output, shard, accepted, data);
-    else
+    } else {
         take_transition(world, output, verb, data);
+    }
 }
 
 /* --- the rest of a transaction -----------------------------------------------------------------
@@ -377,17 +401,19 @@ take_deadletter(struct sim_world *world, const struct slu_output *output)
     world->oracle.deadletters++;
     int partition = -1;
     long long offset = -1;
-    (void) sscanf(header(output, "slu-origin"), "%d/%lld", &partition, &offset);
-    struct sim_wish *wish = wish_at(world, partition, offset);
+    struct sim_wish *wish = read_place(header(output, "slu-origin"), &partition, &offset)
+                                ? wish_at(world, partition, offset)
+                                : NULL;
     sim_say(world, "history: dead letter %d/%lld: %s", partition, offset,
             header(output, "slu-reason"));
     if (!wish)
         return; /* A forward that came to the wrong place: its first writing is no wish of ours. */
     if (wish->kind == SIM_WISH_NO_KEY)
         wish->judgements++;
-    if (wish->kind == SIM_WISH_NO_KEY ? wish->judgements > 1 : wish->kind != SIM_WISH_BAD)
+    if (wish->kind == SIM_WISH_NO_KEY ? wish->judgements > 1 : wish->kind != SIM_WISH_BAD) {
         sim_violate(world, SIM_JUDGED_ONCE, "record %d/%lld became a dead letter%s", partition,
                     offset, wish->judgements > 1 ? " twice" : "");
+    }
 }
 
 /* A forward stands for its first writing: the entry gets its wish, and nothing gets two. */
@@ -398,17 +424,19 @@ take_forward(struct sim_world *world,
 {
     int partition = -1;
     long long offset = -1;
-    (void) sscanf(header(output, "slu-origin"), "%d/%lld", &partition, &offset);
-    struct sim_wish *wish = wish_at(world, partition, offset);
+    struct sim_wish *wish = read_place(header(output, "slu-origin"), &partition, &offset)
+                                ? wish_at(world, partition, offset)
+                                : NULL;
     sim_say(world, "log: %d/%lld is forwarded to %d/%lld", partition, offset, place->partition,
             (long long) place->offset);
     if (wish) {
         wish->forwarded_to = place->partition;
         wish->forwarded_at = place->offset;
     }
-    if (!wish || wish->forwards++ > 0)
+    if (!wish || wish->forwards++ > 0) {
         sim_violate(world, SIM_FORWARDED_ONCE, "record %d/%lld was forwarded %s", partition, offset,
                     wish ? "twice" : "and nobody wrote it");
+    }
 }
 
 static void
@@ -426,11 +454,12 @@ take_shard_record(struct sim_world *world,
     const bool next = record.seq == leader->seq + 1;
     const bool same = record.epoch == leader->epoch && strcmp(record.owner, leader->owner) == 0;
     const bool claim = record.epoch == leader->epoch + 1;
-    if (!next || (!same && !claim))
+    if (!next || (!same && !claim)) {
         sim_violate(world, SIM_EPOCHS_ARE_OF_ONE_LEADER,
                     "shard %d: epoch %lld seq %lld of %s after epoch %lld seq %lld of %s",
                     txn->shard, (long long) record.epoch, (long long) record.seq, record.owner,
                     (long long) leader->epoch, (long long) leader->seq, leader->owner);
+    }
     leader->epoch = record.epoch;
     leader->seq = record.seq;
     leader->began_ms[txn->replica] = txn->opened_at_ms;
@@ -449,16 +478,17 @@ sim_oracle_committed(struct sim_world *world, const struct sim_txn *txn)
             sim_log_entry(&world->log, place->topic, place->partition, place->offset)->output;
         if (output->value)
             sim_trace_bytes(&world->trace, output->value, output->value_size);
-        if (place->topic == SLU_TOPIC_EVENTS)
+        if (place->topic == SLU_TOPIC_EVENTS) {
             take_event(world, output, txn->shard);
-        else if (place->topic == SLU_TOPIC_DEADLETTER)
+        } else if (place->topic == SLU_TOPIC_DEADLETTER) {
             take_deadletter(world, output);
-        else if (place->topic == SLU_TOPIC_DESIRED)
+        } else if (place->topic == SLU_TOPIC_DESIRED) {
             take_forward(world, place, output);
-        else if (place->topic == SLU_TOPIC_SHARDS)
+        } else if (place->topic == SLU_TOPIC_SHARDS) {
             take_shard_record(world, txn, output);
-        else if (place->topic == SLU_TOPIC_STATUS && !output->value)
+        } else if (place->topic == SLU_TOPIC_STATUS && !output->value) {
             take_status(world, output);
+        }
     }
     /* Status last: it says what holds after all the events beside it. A life that was buried was so
      * before the next one began. */
@@ -501,11 +531,12 @@ check_cause(struct sim_world *world, const struct slu_call *call, const char *wh
 {
     const int key = sim_key_index(world, call->key, strlen(call->key));
     const struct sim_subject *subject = key < 0 ? NULL : &world->oracle.subjects[key];
-    if (!subject || (!cause_of(subject, call) && !is_proven_surplus(&subject->status, call)))
+    if (!subject || (!cause_of(subject, call) && !is_proven_surplus(&subject->status, call))) {
         sim_violate(world, SIM_COMMITTED_BEFORE_CALLED,
                     "%s %s call %lld of %s %s, and no committed status says so",
                     slu_action_names[call->action], call->key, (long long) call->call, call->uid,
                     when);
+    }
 }
 
 void
@@ -515,10 +546,11 @@ sim_oracle_leaves(struct sim_world *world, int replica, int shard, const struct 
         return;
     check_cause(world, call, "leaves");
     const int64_t age_ms = world->now_ms - world->oracle.leaders[shard].began_ms[replica];
-    if (age_ms >= SIM_PROOF_MS)
+    if (age_ms >= SIM_PROOF_MS) {
         sim_violate(world, SIM_PROOF_BEFORE_CALLED,
                     "r%d sends %s %s %lld ms after its last committed transaction began", replica,
                     slu_action_names[call->action], call->key, (long long) age_ms);
+    }
 }
 
 void
@@ -534,9 +566,10 @@ sim_oracle_executes(struct sim_world *world,
         return;
     const struct sim_cause *cause = cause_of(&world->oracle.subjects[key], call);
     if (cause && cause->wanted && strcmp(cause->external_id, instance->external_id) == 0 &&
-        strcmp(cause->uid, instance->uid) == 0)
+        strcmp(cause->uid, instance->uid) == 0) {
         sim_violate(world, SIM_WANTED_IS_NEVER_DELETED, "%s: %s is wanted, bound, and deleted",
                     call->key, instance->external_id);
+    }
 }
 
 void
@@ -546,10 +579,11 @@ sim_oracle_created(struct sim_world *world, const struct sim_instance *instance)
     for (size_t i = 0; world->weather.honours_keys && i < provider->instance_count; i++) {
         const struct sim_instance *other = &provider->instances[i];
         if (other != instance && other->incarnation == instance->incarnation &&
-            strcmp(other->uid, instance->uid) == 0)
+            strcmp(other->uid, instance->uid) == 0) {
             sim_violate(world, SIM_ONE_CREATE_PER_INCARNATION,
                         "%s: %s and %s were both created for uid %s incarnation %lld",
                         instance->key, other->external_id, instance->external_id, instance->uid,
                         (long long) instance->incarnation);
+        }
     }
 }

@@ -129,6 +129,18 @@ is_overtaken(const struct sim_admitted *admitted, const struct sim_wish *wish, b
 }
 
 static void
+judge_conditions(const struct sim_admitted *admitted,
+                 const struct sim_wish *wish,
+                 struct opinion *opinion)
+{
+    const int64_t present = lives(admitted) ? admitted->generation : 0;
+    if (lives(admitted) && wish->shape.tenant != admitted->shape.tenant)
+        add_code(opinion, "INVALID");
+    if (wish->if_generation >= 0 && wish->if_generation != present)
+        add_code(opinion, wish->if_generation == 0 ? "CONFLICT" : "REVISION_CONFLICT");
+}
+
+static void
 judge_sandbox(const struct sim_admitted *admitted,
               const struct sim_wish *wish,
               bool forwarded,
@@ -141,11 +153,8 @@ judge_sandbox(const struct sim_admitted *admitted,
             add_code(opinion, "CONFLICT");
         return;
     }
-    const int64_t present = lives(admitted) ? admitted->generation : 0;
-    if (!tombstone && lives(admitted) && wish->shape.tenant != admitted->shape.tenant)
-        add_code(opinion, "INVALID");
-    if (!tombstone && wish->if_generation >= 0 && wish->if_generation != present)
-        add_code(opinion, wish->if_generation == 0 ? "CONFLICT" : "REVISION_CONFLICT");
+    if (!tombstone)
+        judge_conditions(admitted, wish, opinion);
     if (is_overtaken(admitted, wish, forwarded))
         add_code(opinion, "REVISION_CONFLICT");
     if (opinion->verdict == REFUSED)

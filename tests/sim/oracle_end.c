@@ -41,9 +41,10 @@ everything_is_judged(struct sim_world *world, struct debt *debt)
         const struct sim_wish *wish = &world->wishes.wishes[i];
         const struct sim_entry *entry =
             sim_log_entry(&world->log, SLU_TOPIC_DESIRED, wish->partition, wish->offset);
-        if (!wish->aborted && wish->judgements == 0 && entry->output && !was_cleaned(world, wish))
+        if (!wish->aborted && wish->judgements == 0 && entry->output && !was_cleaned(world, wish)) {
             return owe(debt, SIM_EVERY_RECORD_IS_JUDGED, "record %d/%lld of %s was never judged",
                        wish->partition, (long long) wish->offset, world->wishes.keys[wish->key]);
+        }
     }
     return true;
 }
@@ -82,15 +83,18 @@ deletion_is_whole(struct sim_world *world, int key, struct debt *debt)
 {
     const struct sim_subject *subject = &world->oracle.subjects[key];
     const struct sim_instance *instance = NULL;
-    if (live_instances(world, key, &instance) > 0)
+    if (live_instances(world, key, &instance) > 0) {
         return owe(debt, SIM_DELETED_LEAVES_NOTHING, "%s is deleted, and %s lives",
                    world->wishes.keys[key], instance->external_id);
-    if (subject->status.exists && !is_phase(subject, "deleted"))
+    }
+    if (subject->status.exists && !is_phase(subject, "deleted")) {
         return owe(debt, SIM_CONVERGES, "%s is deleted, and its phase is %s",
                    world->wishes.keys[key], subject->status.phase);
-    if (subject->status.exists)
+    }
+    if (subject->status.exists) {
         return owe(debt, SIM_TOMBSTONED_AFTER_RETENTION, "%s was deleted %lld ms ago",
                    world->wishes.keys[key], (long long) (world->now_ms - subject->gone_at_ms));
+    }
     return true;
 }
 
@@ -99,12 +103,14 @@ end_is_final(struct sim_world *world, int key, struct debt *debt)
 {
     const struct sim_subject *subject = &world->oracle.subjects[key];
     const struct sim_instance *instance = NULL;
-    if (live_instances(world, key, &instance) > 0)
+    if (live_instances(world, key, &instance) > 0) {
         return owe(debt, SIM_DELETED_LEAVES_NOTHING, "%s is at its end, and %s lives",
                    world->wishes.keys[key], instance->external_id);
-    if (!is_phase(subject, "stopped") && !is_phase(subject, "expired"))
+    }
+    if (!is_phase(subject, "stopped") && !is_phase(subject, "expired")) {
         return owe(debt, SIM_CONVERGES, "%s is at its end, and its phase is %s",
                    world->wishes.keys[key], subject->status.phase);
+    }
     return true;
 }
 
@@ -117,16 +123,19 @@ init_is_complete(struct sim_world *world,
     const struct sim_subject *subject = &world->oracle.subjects[key];
     const int commands = subject->admitted.shape.session ? subject->admitted.shape.init : 0;
     for (int i = 0; i < commands; i++) {
-        if (!instance->init.exited[i] || instance->init.exit_code[i] != 0)
+        if (!instance->init.exited[i] || instance->init.exit_code[i] != 0) {
             return owe(debt, SIM_INIT_COMPLETES, "%s: init command %d has not ended well on %s",
                        world->wishes.keys[key], i, instance->external_id);
-        if (instance->init.runs[i] > 1 && strcmp(world->weather.name, "fair") == 0)
+        }
+        if (instance->init.runs[i] > 1 && strcmp(world->weather.name, "fair") == 0) {
             return owe(debt, SIM_INIT_COMPLETES, "%s: init command %d ran %d times, nothing failed",
                        world->wishes.keys[key], i, instance->init.runs[i]);
+        }
     }
-    if (commands > 0 && !subject->status.init_completed)
+    if (commands > 0 && !subject->status.init_completed) {
         return owe(debt, SIM_INIT_COMPLETES, "%s: status does not say that init is complete",
                    world->wishes.keys[key]);
+    }
     return true;
 }
 
@@ -137,18 +146,21 @@ instance_is(struct sim_world *world, int key, const char *life, struct debt *deb
     const struct sim_instance *instance = NULL;
     const char *name = world->wishes.keys[key];
     const int count = live_instances(world, key, &instance);
-    if (count != 1)
+    if (count != 1) {
         return owe(debt, count > 1 ? SIM_ONE_LIVE_INSTANCE : SIM_CONVERGES,
                    "%s is wanted %s and has %d live instances, phase %s", name, life, count,
                    subject->status.phase);
+    }
     if (strcmp(instance->external_id, subject->status.external_id) != 0 ||
-        strcmp(instance->uid, subject->status.uid) != 0)
+        strcmp(instance->uid, subject->status.uid) != 0) {
         return owe(debt, SIM_CONVERGES, "%s: %s of %s lives, and status says %s of %s", name,
                    instance->external_id, instance->uid, subject->status.external_id,
                    subject->status.uid);
-    if (strcmp(slu_life_names[instance->life], life) != 0 || !is_phase(subject, life))
+    }
+    if (strcmp(slu_life_names[instance->life], life) != 0 || !is_phase(subject, life)) {
         return owe(debt, SIM_CONVERGES, "%s is wanted %s, is %s, and its phase is %s", name, life,
                    slu_life_names[instance->life], subject->status.phase);
+    }
     return strcmp(life, "running") != 0 || init_is_complete(world, key, instance, debt);
 }
 
@@ -216,7 +228,10 @@ nothing_is_due(struct sim_world *world, int key, struct debt *debt)
 }
 
 bool
-sim_oracle_is_done(struct sim_world *world, enum sim_property *ret_owed, char *ret_why, size_t size)
+sim_oracle_is_done(struct sim_world *world,
+                   enum sim_property *ret_owed,
+                   char *ret_why, /* NOLINT(readability-non-const-parameter): filled by owe(). */
+                   size_t size)
 {
     struct debt debt = {.owed = SIM_HOLDS, .why = ret_why, .size = size};
     bool done = everything_is_judged(world, &debt);
@@ -260,10 +275,11 @@ sim_oracle_silence_ends(struct sim_world *world)
     const struct sim_oracle *oracle = &world->oracle;
     const int64_t extended = world->provider.changes_executed[SLU_ACTION_EXTEND];
     if (oracle->events > 0 || oracle->statuses > oracle->quiet_statuses ||
-        oracle->statuses > 2 * extended + 2)
+        oracle->statuses > 2 * extended + 2) {
         sim_violate(world, SIM_SILENT_WHEN_DONE,
                     "after everything was done: %lld events, %lld statuses (%lld quiet), %lld "
                     "leases extended",
                     (long long) oracle->events, (long long) oracle->statuses,
                     (long long) oracle->quiet_statuses, (long long) extended);
+    }
 }

@@ -71,8 +71,8 @@ void sim_provider_done(struct sim_provider *provider);
 /* The request leaves the replica. Takes the call. */
 void sim_provider_send(
     struct sim_world *world, int replica, int shard, uint64_t engine, struct slu_call *call);
-void sim_provider_execute(struct sim_world *world, int64_t flight);
-void sim_provider_resurrect(struct sim_world *world, int64_t instance);
+void sim_provider_execute(struct sim_world *world, int64_t number);
+void sim_provider_resurrect(struct sim_world *world, int64_t number);
 
 /* Something befalls an instance: it dies, sleeps or wakes. */
 void sim_provider_harm(struct sim_world *world);

@@ -220,15 +220,16 @@ sim_replica_hear(struct sim_world *world, const struct sim_occurrence *occurrenc
         defer(replica, occurrence);
         return;
     }
-    if (occurrence->what == SIM_OCCASION_TICK)
+    if (occurrence->what == SIM_OCCASION_TICK) {
         tick(world, replica->number);
-    else if (occurrence->what == SIM_OCCASION_ADAPTER)
+    } else if (occurrence->what == SIM_OCCASION_ADAPTER) {
         hear_adapter(world, occurrence);
-    else if (occurrence->what == SIM_OCCASION_LEARN)
+    } else if (occurrence->what == SIM_OCCASION_LEARN) {
         learn(world, replica->number, (int) occurrence->number);
-    else if (occurrence->what == SIM_OCCASION_ANSWER)
+    } else if (occurrence->what == SIM_OCCASION_ANSWER) {
         sim_seat_answer(world, replica->number, world->provider.flights[occurrence->number].facts,
                         occurrence->number);
-    else if (occurrence->what == SIM_OCCASION_TIME_OUT)
+    } else if (occurrence->what == SIM_OCCASION_TIME_OUT) {
         hear_time_out(world, occurrence);
+    }
 }

@@ -125,7 +125,7 @@ void sim_seat_committed(struct sim_world *world, int replica, int shard);
 void sim_seat_answer(struct sim_world *world,
                      int replica,
                      const struct slu_facts *facts,
-                     int64_t flight);
+                     int64_t number);
 int64_t sim_seat_now_ms(struct sim_world *world, int replica, int shard);
 
 #endif

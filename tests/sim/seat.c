@@ -176,7 +176,9 @@ send_calls(struct sim_world *world, int replica, int shard)
     struct sim_seat *seat = seat_of(world, replica, shard);
     while (seat->held_count > 0 && proof_is_fresh(world, replica, shard)) {
         struct slu_call *call = seat->held[0];
-        memmove(&seat->held[0], &seat->held[1], (size_t) --seat->held_count * sizeof(call));
+        seat->held_count--;
+        for (int i = 0; i < seat->held_count; i++)
+            seat->held[i] = seat->held[i + 1];
         if (!send_call(world, replica, shard, call))
             return false;
     }

@@ -90,10 +90,11 @@ write_spec(struct sim_world *world, const struct sim_shape *shape, struct slu_bu
         slu_buffer_puts(out, ",\"provider\":\"local\"");
     if (!left_out(world, shape->state == SLU_WISH_RUNNING))
         slu_buffer_printf(out, ",\"state\":\"%s\"", slu_wish_names[shape->state]);
-    if (shape->expires_at_ms)
+    if (shape->expires_at_ms) {
         slu_buffer_printf(out, ",\"expiresAtMs\":%lld", (long long) shape->expires_at_ms);
-    else
+    } else {
         slu_buffer_printf(out, ",\"ttlMs\":%lld", (long long) shape->ttl_ms);
+    }
     if (shape->alias)
         slu_buffer_printf(out, ",\"alias\":\"a%d\"", shape->alias);
     if (!left_out(world, !shape->resume_on_use))
@@ -122,23 +123,27 @@ write_envelope(struct sim_world *world, const struct sim_wish *wish, struct slu_
     if (wish->if_generation >= 0)
         slu_buffer_printf(out, ",\"ifGeneration\":%lld", (long long) wish->if_generation);
     slu_buffer_puts(out, ",\"spec\":");
-    if (activity)
+    if (activity) {
         slu_buffer_printf(out, "{\"sandboxId\":\"%s\",\"active\":%s,\"ttlMs\":%lld}", id,
                           wish->active ? "true" : "false", (long long) wish->active_ttl_ms);
-    else
+    } else {
         write_spec(world, &wish->shape, out);
+    }
     slu_buffer_putc(out, '}');
 }
 
 static void
 write_bad(struct sim_world *world, const struct sim_wish *wish, struct slu_buffer *out)
 {
+    /* Its id is not the one of its key. */
+    static const char another[] =
+        "{\"kind\":\"Sandbox\",\"id\":\"another\",\"scope\":{\"tenantId\":\"t1\",\"projectId\":"
+        "\"p1\"},\"spec\":{\"placement\":{\"provider_pool\":\"default\"},\"ttlMs\":60000}}";
     static const char *const defects[] = {
         "{\"kind\":\"Sandbox\",", /* Cut short. */
         "not json",
         "[]",
-        "{\"kind\":\"Sandbox\",\"id\":\"another\",\"scope\":{\"tenantId\":\"t1\",\"projectId\":"
-        "\"p1\"},\"spec\":{\"placement\":{\"provider_pool\":\"default\"},\"ttlMs\":60000}}",
+        another,
         "{\"kind\":\"Sandbox\",\"kind\":\"Sandbox\"}", /* A member twice. */
         "\xff\xfe",                                    /* No UTF-8. */
         "{\"kind\":\"Spaceship\",\"id\":\"x\"}",
@@ -170,12 +175,13 @@ key_of(struct sim_world *world, const struct sim_wish *wish, struct slu_output *
 {
     struct slu_buffer key = {0};
     const char *text = world->wishes.keys[wish->key];
-    if (wish->kind == SIM_WISH_ACTIVITY)
+    if (wish->kind == SIM_WISH_ACTIVITY) {
         slu_buffer_printf(&key, "activity/%s/ses-1", text + strlen("sandbox/"));
-    else if (wish->kind == SIM_WISH_NO_KEY)
+    } else if (wish->kind == SIM_WISH_NO_KEY) {
         slu_buffer_puts(&key, sim_chance(world, 500) ? "nonsense" : "sandbox/a/b/c");
-    else
+    } else {
         slu_buffer_puts(&key, text);
+    }
     output->key_size = key.size;
     output->key = slu_buffer_take(&key);
 }
@@ -235,10 +241,11 @@ write_wish(struct sim_world *world, struct sim_wish wish)
     key_of(world, &wish, &output);
     if (wish.kind != SIM_WISH_TOMBSTONE) {
         struct slu_buffer value = {0};
-        if (wish.kind == SIM_WISH_BAD)
+        if (wish.kind == SIM_WISH_BAD) {
             write_bad(world, &wish, &value);
-        else
+        } else {
             write_envelope(world, &wish, &value);
+        }
         output.value_size = value.size;
         output.value = slu_buffer_take(&value);
     }
@@ -345,10 +352,11 @@ sandbox_wish(struct sim_world *world, int key)
 {
     struct sim_wishes *wishes = &world->wishes;
     struct sim_shape *shape = &wishes->newest[key];
-    if (wishes->newest_generation[key] == 0 || shape->state == SLU_WISH_DELETED)
+    if (wishes->newest_generation[key] == 0 || shape->state == SLU_WISH_DELETED) {
         fresh_shape(world, shape);
-    else
+    } else {
         change_shape(world, shape);
+    }
 
     struct sim_wish wish = {.kind = SIM_WISH_SANDBOX, .key = key, .if_generation = -1};
     wish.shape = *shape;
@@ -420,18 +428,19 @@ void
 sim_wishes_produce(struct sim_world *world)
 {
     struct sim_wishes *wishes = &world->wishes;
-    if (wishes->open_txn != SIM_NO_TXN && sim_chance(world, 400))
+    if (wishes->open_txn != SIM_NO_TXN && sim_chance(world, 400)) {
         sim_wishes_end_txn(world, sim_chance(world, 700));
-    else if (wishes->open_txn == SIM_NO_TXN && sim_fault(world, world->weather.upstream_txn)) {
+    } else if (wishes->open_txn == SIM_NO_TXN && sim_fault(world, world->weather.upstream_txn)) {
         wishes->open_txn = sim_log_begin(world, -1, 0, SIM_NOBODY);
         wishes->open_from = wishes->count;
     }
     const int64_t burst = sim_chance(world, 100) ? sim_between(world, 2, 6) : 1;
     for (int64_t i = 0; i < burst; i++)
         write_wish(world, any_wish(world));
-    if (!world->silent)
+    if (!world->silent) {
         sim_put(world, sim_between(world, 1, wishes->every_ms),
                 (struct sim_occurrence){.what = SIM_OCCASION_PRODUCE, .replica = SIM_NOBODY});
+    }
 }
 
 void
