@@ -167,6 +167,7 @@ remember_causes(struct sim_subject *subject, const struct sim_status *status)
         struct sim_cause *cause = &subject->causes[subject->cause_count++];
         *cause = (struct sim_cause){.action = status->pending[i].action,
                                     .call = status->pending[i].call,
+                                    .incarnation = status->incarnation,
                                     .wanted = is_wanted(status)};
         (void) snprintf(cause->uid, sizeof(cause->uid), "%s", status->uid);
         (void) snprintf(cause->external_id, sizeof(cause->external_id), "%s", status->external_id);
@@ -250,8 +251,6 @@ take_status(struct sim_world *world, const struct slu_output *output)
     check_forward_only(world, world->wishes.keys[key], &subject->status, &status);
     if (same_for_users(&status, &subject->status))
         world->oracle.quiet_statuses++;
-    if (status.idle && !subject->status.idle)
-        check_idle(world, key);
     if (strcmp(status.phase, "deleted") == 0 && !subject->gone_at_ms)
         subject->gone_at_ms = world->now_ms;
     if (strcmp(status.phase, "deleted") != 0)
@@ -372,6 +371,8 @@ take_transition(struct sim_world *world,
     const bool by_deadline = strcmp(reason, "Expired") == 0;
     if (by_deadline && !admitted->expired)
         check_expired(world, key);
+    if (strcmp(reason, "Idle") == 0 && strcmp(verb, "pausing") == 0)
+        check_idle(world, key);
     if (strcmp(verb, "lost") == 0)
         check_lost(world, key, data);
 }
@@ -566,7 +567,7 @@ sim_oracle_executes(struct sim_world *world,
         return;
     const struct sim_cause *cause = cause_of(&world->oracle.subjects[key], call);
     if (cause && cause->wanted && strcmp(cause->external_id, instance->external_id) == 0 &&
-        strcmp(cause->uid, instance->uid) == 0) {
+        strcmp(cause->uid, instance->uid) == 0 && instance->incarnation >= cause->incarnation) {
         sim_violate(world, SIM_WANTED_IS_NEVER_DELETED, "%s: %s is wanted, bound, and deleted",
                     call->key, instance->external_id);
     }

@@ -42,6 +42,7 @@ struct sim_cause {
     int64_t call;
     char uid[SLU_UID_SIZE];
     char external_id[24];
+    int64_t incarnation;
     bool wanted;
 };
 

@@ -282,6 +282,24 @@ look_by_label(struct sim_world *world, const struct slu_call *call, struct slu_f
     facts->incomplete |= cut;
 }
 
+static struct sim_init *
+init_folder(struct sim_instance *instance, const char *hash)
+{
+    for (int i = 0; i < instance->init_count; i++) {
+        if (strcmp(instance->inits[i].hash, hash) == 0)
+            return &instance->inits[i];
+    }
+    if (instance->init_count == SIM_INIT_LISTS_MAX) {
+        instance->init_count--;
+        for (int i = 0; i < instance->init_count; i++)
+            instance->inits[i] = instance->inits[i + 1];
+    }
+    struct sim_init *folder = &instance->inits[instance->init_count++];
+    *folder = (struct sim_init){0};
+    (void) snprintf(folder->hash, sizeof(folder->hash), "%s", hash);
+    return folder;
+}
+
 /* The wrapper of init commands: a command that ended well is not run again; one that is to be
  * repeated is, from its beginning. */
 static void
@@ -290,16 +308,12 @@ init(struct sim_world *world,
      struct sim_instance *instance,
      struct slu_facts *facts)
 {
-    struct sim_init *kept = &instance->init;
     const int index = call->init_index;
     if (instance->life != SLU_LIFE_RUNNING || index < 0 || index >= SIM_INIT_MAX) {
         facts->outcome = SLU_OUTCOME_BUSY;
         return;
     }
-    if (strcmp(kept->hash, call->init_hash) != 0) {
-        *kept = (struct sim_init){0};
-        (void) snprintf(kept->hash, sizeof(kept->hash), "%s", call->init_hash);
-    }
+    struct sim_init *kept = init_folder(instance, call->init_hash);
     if (index > 0 && !(kept->exited[index - 1] && kept->exit_code[index - 1] == 0)) {
         sim_violate(world, SIM_INIT_IN_ORDER,
                     "%s: init command %d ran on %s before command %d had ended well", call->key,

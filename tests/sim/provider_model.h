@@ -14,7 +14,8 @@
 #include <stdint.h>
 
 enum {
-    SIM_INIT_MAX = 4
+    SIM_INIT_MAX = 4,
+    SIM_INIT_LISTS_MAX = 12, /* More are forgotten, oldest first. */
 };
 
 /* What the wrapper keeps of one list of init commands (behaviour.md 9). */
@@ -35,10 +36,11 @@ struct sim_instance {
     enum slu_life becomes; /* … at `becomes_at_ms`, when that is not 0. */
     int64_t becomes_at_ms;
     int64_t created_at_ms, gone_at_ms, lease_until_ms;
-    bool lied;        /* The last look said gone although it was there. */
-    bool resurrected; /* It came back after a delete. */
-    bool harmed;      /* Something befell it that nobody wished. */
-    struct sim_init init;
+    bool lied;                                 /* The last look said gone although it was there. */
+    bool resurrected;                          /* It came back after a delete. */
+    bool harmed;                               /* Something befell it that nobody wished. */
+    struct sim_init inits[SIM_INIT_LISTS_MAX]; /* A folder for each list and attempt. */
+    int init_count;
 };
 
 /* A call on its way, there and back. */
