@@ -17,7 +17,8 @@
 #include <string.h>
 
 enum {
-    INPUT_MAX = 256 * 1024 * 1024
+    INPUT_MAX = 256 * 1024 * 1024,
+    FILES_MAX = 64,
 };
 
 struct documents {
@@ -32,7 +33,7 @@ read_input(const char *path, struct slu_buffer *ret_text)
     const bool is_stdin = strcmp(path, "-") == 0;
     FILE *file = is_stdin ? stdin : fopen(path, "re");
     if (!file) {
-        complain("%s: %s", path, strerror(errno));
+        complain("%s: %s", path, strerrordesc_np(errno));
         return false;
     }
     char chunk[65536];
@@ -151,37 +152,63 @@ add_all(struct documents *documents, const char *path, const char *text, size_t 
     return documents->count > before;
 }
 
+/* The files to take, -f first. */
+static int
+collect_paths(const struct cli *cli, const char *ret_paths[FILES_MAX])
+{
+    int count = 0;
+    if (cli->options.file[0])
+        ret_paths[count++] = cli->options.file;
+    for (int i = 0; i < cli->argc && count < FILES_MAX; i++)
+        ret_paths[count++] = cli->argv[i];
+    return count;
+}
+
+static bool
+read_inputs(const char *const *paths, int count, struct slu_buffer *ret_texts)
+{
+    for (int i = 0; i < count; i++) {
+        if (!read_input(paths[i], &ret_texts[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool
+read_documents(const char *const *paths,
+               int count,
+               const struct slu_buffer *texts,
+               struct documents *ret_documents)
+{
+    for (int i = 0; i < count; i++) {
+        const char *name = strcmp(paths[i], "-") == 0 ? "standard input" : paths[i];
+        if (!add_all(ret_documents, name, texts[i].data ? texts[i].data : "", texts[i].size)) {
+            hint("nothing was published");
+            return false;
+        }
+    }
+    return true;
+}
+
 int
 cli_apply(struct cli *cli)
 {
-    const char *paths[64];
-    int count = 0;
-    if (cli->options.file[0])
-        paths[count++] = cli->options.file;
-    for (int i = 0; i < cli->argc && count < 64; i++)
-        paths[count++] = cli->argv[i];
+    const char *paths[FILES_MAX];
+    const int count = collect_paths(cli, paths);
     if (count == 0) {
         complain("apply: which file? `sluice apply -f FILE`, or `-f -` for the standard input");
         return CLI_USAGE;
     }
-    struct slu_buffer texts[64] = {0};
-    struct documents documents = {.shards = 0};
-    bool good = true;
-    for (int i = 0; good && i < count; i++)
-        good = read_input(paths[i], &texts[i]);
-    int status = good ? CLI_REFUSED : CLI_FAILED;
-    if (good) {
+    struct slu_buffer texts[FILES_MAX] = {0};
+    struct documents documents = {0};
+    int status = CLI_FAILED;
+    if (read_inputs(paths, count, texts))
         documents.shards = kafka_shard_count(cli);
-        good = documents.shards > 0;
-        status = good ? CLI_REFUSED : CLI_FAILED;
+    if (documents.shards > 0) {
+        status = read_documents(paths, count, texts, &documents)
+                     ? judgement_publish(cli, documents.items, documents.count)
+                     : CLI_REFUSED;
     }
-    for (int i = 0; good && i < count; i++)
-        good = add_all(&documents, strcmp(paths[i], "-") == 0 ? "standard input" : paths[i],
-                       texts[i].data ? texts[i].data : "", texts[i].size);
-    if (good)
-        status = judgement_publish(cli, documents.items, documents.count);
-    else if (status == CLI_REFUSED)
-        hint("nothing was published");
     for (int i = 0; i < count; i++)
         slu_buffer_done(&texts[i]);
     free(documents.items);

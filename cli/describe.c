@@ -109,10 +109,11 @@ print_status(const char *key, const json_t *status)
     print_line("Workspace", "%s", member_text(status, "session.instance.workspacePath"));
     print_line("Init error", "%s", member_text(status, "session.lastInitError"));
     print_pending(status);
-    if (member(status, "detail.parked"))
+    if (member(status, "detail.parked")) {
         print_line("Parked", "%s: %s (`sluice redrive` tries again at once)",
                    member_text(status, "detail.parked.action"),
                    member_text(status, "detail.parked.reason"));
+    }
     print_time("Expires", member_number(status, "record.expiresAtMs"));
     print_time("Idle pause", member_number(status, "detail.idleDeadlineAtMs"));
     print_time("Lease until", member_number(status, "detail.lease.expiresAtMs"));

@@ -244,11 +244,12 @@ cli_events(struct cli *cli)
     collect(reader, selection.key, &history);
     for (size_t i = 0; i < history.count; i++)
         happening_print(cli, &history.items[i]);
-    if (history.count == 0 && !cli->options.follow && !cli->options.json)
+    if (history.count == 0 && !cli->options.follow && !cli->options.json) {
         fprintf(stderr,
                 "No events%s%s in the last %" PRId64 " records of each shard; --last 0 looks "
                 "through all.\n",
                 selection.key[0] ? " of " : "", selection.key, cli->options.last);
+    }
     history_done(&history);
     if (cli->options.follow)
         follow(cli, reader, selection.key);

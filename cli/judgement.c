@@ -41,8 +41,7 @@ judgement_address(const struct slu_key *key, int shards, struct kafka_message *r
     ret->kind_word = slu_kinds[key->kind].key_word;
 }
 
-/* --- reading answers
- * --------------------------------------------------------------------------------- */
+/* --- reading answers ------------------------------------------------------------------------- */
 
 static void
 read_event(const struct slu_record *record, const char *type, struct answer *ret)
@@ -109,8 +108,7 @@ read_answer(enum slu_topic topic,
     return NULL;
 }
 
-/* --- telling
- * ----------------------------------------------------------------------------------------- */
+/* --- telling --------------------------------------------------------------------------------- */
 
 static void
 print_json(const struct kafka_message *message, const struct answer *answer)
@@ -157,8 +155,7 @@ print_answer(const struct cli *cli,
     fflush(stdout);
 }
 
-/* --- publishing
- * -------------------------------------------------------------------------------------- */
+/* --- publishing ------------------------------------------------------------------------------ */
 
 static bool
 add_place(struct kafka_reader *reader, enum slu_topic topic, int partition)

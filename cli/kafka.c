@@ -84,8 +84,7 @@ kafka_topic_name(const struct cli *cli, enum slu_topic topic, char ret_name[256]
     snprintf(ret_name, 256, "%s%s", cli->settings.topic_prefix, slu_topic_names[topic]);
 }
 
-/* --- clients
- * ----------------------------------------------------------------------------------------- */
+/* --- clients --------------------------------------------------------------------------------- */
 
 static bool
 set(rd_kafka_conf_t *conf, const char *name, const char *value)
@@ -182,8 +181,7 @@ kafka_shard_count(const struct cli *cli)
     return count;
 }
 
-/* --- reading
- * ----------------------------------------------------------------------------------------- */
+/* --- reading --------------------------------------------------------------------------------- */
 
 struct kafka_reader {
     const struct cli *cli;
@@ -393,8 +391,7 @@ kafka_header(const struct slu_record *record, const char *name, char *ret_text, 
     return ret_text;
 }
 
-/* --- publishing
- * -------------------------------------------------------------------------------------- */
+/* --- publishing ------------------------------------------------------------------------------ */
 
 static void
 take_report(rd_kafka_t *client, const rd_kafka_message_t *report, void *context)

@@ -16,8 +16,7 @@ enum {
     LOG_WAIT_MS = 30000, /* Without a single record or end: given up. */
 };
 
-/* --- documents
- * --------------------------------------------------------------------------------------- */
+/* --- documents ------------------------------------------------------------------------------- */
 
 const json_t *
 member(const json_t *document, const char *path)
@@ -57,8 +56,7 @@ condition(const json_t *status, const char *type)
     return NULL;
 }
 
-/* --- selection
- * --------------------------------------------------------------------------------------- */
+/* --- selection ------------------------------------------------------------------------------- */
 
 static void
 complain_about_kinds(const char *word)
@@ -141,8 +139,7 @@ selection_matches(const struct selection *selection, const char *key, const json
            strcmp(member_text(status, "scope.projectId"), selection->project) == 0;
 }
 
-/* --- lists
- * ------------------------------------------------------------------------------------------- */
+/* --- lists ----------------------------------------------------------------------------------- */
 
 static void
 end_resource(struct resource *resource)
@@ -208,8 +205,7 @@ resources_done(struct resources *resources)
     *resources = (struct resources){0};
 }
 
-/* --- from the log
- * ------------------------------------------------------------------------------------ */
+/* --- from the log ---------------------------------------------------------------------------- */
 
 /* The last document of each key, by a table of where it stands, so that a long log stays linear. */
 struct latest {

@@ -21,13 +21,16 @@ enum {
     PROPERTIES_MAX = 16 * 1024,
 };
 
-#define TEXT(part, member) \
-    SLU_SETTING_TEXT, offsetof(struct cli, part.member), sizeof(((struct cli *) NULL)->part.member)
-#define SECRET(part, member)                               \
-    SLU_SETTING_SECRET, offsetof(struct cli, part.member), \
+/* Where a value goes: the kind, the place in struct cli, the size. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): names of members. */
+#define PLACE(kind, part, member)                          \
+    SLU_SETTING_##kind, offsetof(struct cli, part.member), \
         sizeof(((struct cli *) NULL)->part.member)
-#define NUMBER(part, member) SLU_SETTING_NUMBER, offsetof(struct cli, part.member), sizeof(int64_t)
-#define SWITCH(part, member) SLU_SETTING_SWITCH, offsetof(struct cli, part.member), sizeof(bool)
+#define TEXT(part, member)   PLACE(TEXT, part, member)
+#define SECRET(part, member) PLACE(SECRET, part, member)
+#define NUMBER(part, member) PLACE(NUMBER, part, member)
+#define SWITCH(part, member) PLACE(SWITCH, part, member)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* clang-format off */
 const struct slu_setting cli_setting_rows[] = {
@@ -122,21 +125,27 @@ spell_out(const struct cli_command *command, const char *word)
     return slu_buffer_take(&unknown);
 }
 
+/* Whether "SLU_KAFKA_BROKERS=…" is the variable of "kafka-brokers". */
+static bool
+is_variable_of(const char *entry, const char *name)
+{
+    if (strncmp(entry, "SLU_", 4) != 0)
+        return false;
+    for (entry += 4; *name; name++, entry++) {
+        if (*entry != (*name == '-' ? '_' : toupper((unsigned char) *name)))
+            return false;
+    }
+    return *entry == '=';
+}
+
 /* Variables of our rows only. Options have none: a forgotten SLU_YES must not answer questions. */
 static void
 pick_variables(char **environment, char *ret_picked[VARIABLES_MAX + 1])
 {
     size_t count = 0;
     for (; *environment; environment++) {
-        if (strncmp(*environment, "SLU_", 4) != 0)
-            continue;
         for (size_t i = 0; i < SLU_COUNT(cli_setting_rows) && count < VARIABLES_MAX; i++) {
-            const char *name = cli_setting_rows[i].name, *variable = *environment + 4;
-            while (*name && *variable == (*name == '-' ? '_' : toupper((unsigned char) *name))) {
-                name++;
-                variable++;
-            }
-            if (!*name && *variable == '=')
+            if (is_variable_of(*environment, cli_setting_rows[i].name))
                 ret_picked[count++] = *environment;
         }
     }
@@ -175,7 +184,7 @@ read_properties(const char *path, char **ret_properties, struct slu_error *reter
     FILE *file = path[0] ? fopen(path, "re") : NULL;
     if (path[0] && !file)
         return slu_fail(reterr, SLU_INVALID, "--kafka-properties-file %s: %s", path,
-                        strerror(errno));
+                        strerrordesc_np(errno));
     char line[1024];
     while (file && text.size < PROPERTIES_MAX && fgets(line, sizeof(line), file)) {
         line[strcspn(line, "\r\n")] = '\0';

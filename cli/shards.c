@@ -93,10 +93,11 @@ print_json(const struct shard_row *row, int shard)
         (json_int_t) row->written_ms);
     if (row->known && row->record.trying[0])
         json_object_set_new(line, "trying", json_string(row->record.trying));
-    if (row->view.there)
+    if (row->view.there) {
         json_object_set_new(line, "view",
                             json_pack("{s:I, s:I}", "epoch", (json_int_t) row->view.epoch, "seq",
                                       (json_int_t) row->view.seq));
+    }
     json_dumpf(line, stdout, JSON_COMPACT);
     putchar('\n');
     json_decref(line);
@@ -206,8 +207,7 @@ show_all(const struct cli *cli)
     return status;
 }
 
-/* --- reset
- * ------------------------------------------------------------------------------------------- */
+/* --- reset ----------------------------------------------------------------------------------- */
 
 /* The question is answered by the shard's number: a `y` typed by habit does nothing. */
 static bool

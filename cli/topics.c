@@ -28,12 +28,13 @@ create(const struct cli *cli)
         complain("%s", error.message);
         return CLI_FAILED;
     }
-    if (cli->options.json)
+    if (cli->options.json) {
         printf("{\"cluster\":\"%s\",\"partitions\":%" PRId64 "}\n", cluster,
                cli->options.partitions);
-    else
+    } else {
         printf("The topics %s* are there: %" PRId64 " shards, cluster %s.\n",
                cli->settings.topic_prefix, cli->options.partitions, cluster);
+    }
     return CLI_OK;
 }
 

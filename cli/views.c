@@ -29,6 +29,8 @@ struct views {
     size_t why_size;
 };
 
+static bool fail(struct views *views, const char *format, ...) SLU_PRINTF(2, 3);
+
 static bool
 fail(struct views *views, const char *format, ...)
 {
@@ -125,8 +127,7 @@ name_view_key(const struct views *views, int shard, const char *suffix, char ret
              views->pointers[shard].view, suffix);
 }
 
-/* --- pointers
- * ---------------------------------------------------------------------------------------- */
+/* --- pointers -------------------------------------------------------------------------------- */
 
 static const char *
 element_text(const redisReply *reply, size_t index)
@@ -185,14 +186,14 @@ int
 views_pointers(
     const struct cli *cli, int count, struct view_pointer *ret, char *ret_why, size_t size)
 {
+    ret_why[0] = '\0';
     struct views views = {.cli = cli, .why = ret_why, .why_size = size};
     const bool good = open_views(&views) && read_pointers(&views, 0, count, ret);
     close_views(&views);
     return good ? CLI_OK : CLI_FAILED;
 }
 
-/* --- resources
- * --------------------------------------------------------------------------------------- */
+/* --- resources ------------------------------------------------------------------------------- */
 
 static bool
 add_found(struct views *views,
@@ -331,6 +332,7 @@ resources_read_views(const struct cli *cli,
                      char *ret_why,
                      size_t why_size)
 {
+    ret_why[0] = '\0';
     struct views views = {.cli = cli, .why = ret_why, .why_size = why_size};
     views.pointers = slu_alloc(SHARDS_MAX * sizeof(struct view_pointer));
     bool good = open_views(&views) && read_pointers(&views, 0, SHARDS_MAX, views.pointers);
