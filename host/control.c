@@ -33,16 +33,17 @@ settled_by_key(struct slu_host_request *request, const char *key, const char *ha
         return false;
 
     const char *known = sandbox ? sandbox->request_hash : past->request_hash;
-    if (strcmp(known, hash) != 0)
+    if (strcmp(known, hash) != 0) {
         slu_host_respond_error(request, 422, "idempotency_request_mismatch",
                                "the Idempotency-Key was used with another request body");
-    else if (sandbox && sandbox->life == SLU_HOST_CREATING)
+    } else if (sandbox && sandbox->life == SLU_HOST_CREATING) {
         slu_host_respond_error(request, 409, "idempotency_in_progress",
                                "the request with this Idempotency-Key is still in progress");
-    else if (sandbox)
+    } else if (sandbox) {
         slu_host_respond_json(request, 201, slu_host_sandbox_answer(sandbox));
-    else
+    } else {
         slu_host_respond_text(request, 201, "application/json", past->answer, strlen(past->answer));
+    }
     return true;
 }
 
@@ -170,11 +171,12 @@ slu_host_control_pause(struct slu_host_request *request)
         return;
     const bool without_memory = json_is_false(json_object_get(body, "memory"));
     json_decref(body);
-    if (without_memory)
+    if (without_memory) {
         slu_host_respond_error(request, 400, NULL,
                                "memory: this host pauses with memory only; leave it out or true");
-    else
+    } else {
         slu_host_pause(request, sandbox);
+    }
 }
 
 /* Reads a number of seconds; `fallback` when it is absent and may be. */

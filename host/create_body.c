@@ -108,10 +108,11 @@ read_lifecycle(const json_t *body, struct slu_host_sandbox *sandbox, struct slu_
                              reterr);
     if (!status)
         status = read_switch(body, "autoPauseMemory", &pause_memory, reterr);
-    if (!status && !pause_memory)
+    if (!status && !pause_memory) {
         status =
             slu_fail(reterr, SLU_INVALID,
                      "autoPauseMemory: this host pauses with memory only; leave it out or true");
+    }
     return status;
 }
 

@@ -136,11 +136,12 @@ slu_host_fences_load(struct slu_host_fences *fences,
 
     /* A fence forgotten is a replaced leader let in: better not to start than to guess. */
     json_t *list = json_loadb(text, size, 0, NULL);
-    if (!json_is_array(list))
+    if (!json_is_array(list)) {
         return slu_fail(reterr, SLU_FATAL,
                         "'%s' is damaged: restore it, or remove it once no old "
                         "leader can call any more",
                         path);
+    }
     size_t i;
     const json_t *row;
     json_array_foreach(list, i, row)

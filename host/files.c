@@ -166,11 +166,12 @@ slu_host_files_get(struct slu_host_request *request)
     char *resolved = slu_alloc(SLU_HOST_PATH_MAX);
     request->context = resolved;
     request->drop_context = drop_path;
-    if (!path || !slu_host_uri_sandbox_path(path, resolved))
+    if (!path || !slu_host_uri_sandbox_path(path, resolved)) {
         slu_host_respond_error(request, 400, NULL, "the query needs a path of at most %d bytes",
                                SLU_HOST_PATH_MAX - 1);
-    else
+    } else {
         use(request, run_get);
+    }
 }
 
 /* ---- Upload ---- */

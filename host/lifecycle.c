@@ -513,11 +513,12 @@ answer_extended(struct slu_host_op *op)
 {
     if (!op->request)
         return;
-    if (op->extend.answer_sandbox)
+    if (op->extend.answer_sandbox) {
         slu_host_respond_json(op->request, op->resumes ? 201 : 200,
                               slu_host_sandbox_answer(op->sandbox));
-    else
+    } else {
         slu_host_respond_empty(op->request, 204);
+    }
 }
 
 static void

@@ -148,10 +148,11 @@ prepare_spawner(struct slu_host *host, struct slu_error *reterr)
             *slash = '\0';
         snprintf(spawner->init, sizeof(spawner->init), "%s/sluice-sandbox-init", self);
     }
-    if (access(spawner->bubblewrap, X_OK) != 0)
+    if (access(spawner->bubblewrap, X_OK) != 0) {
         return slu_fail(reterr, SLU_FATAL,
                         "--bubblewrap '%s': %s (the package is called bubblewrap)",
                         spawner->bubblewrap, strerror(errno));
+    }
     if (access(spawner->init, X_OK) != 0)
         return slu_fail(reterr, SLU_FATAL, "--init '%s': %s", spawner->init, strerror(errno));
     slu_cgroups_probe(&spawner->cgroups, name);
@@ -176,12 +177,13 @@ say_what_holds(const struct slu_host *host)
             SLU_TEXT("freezer", group_text(cgroups, SLU_CGROUP_FREEZER)),
             SLU_TEXT("disk", "per file only"));
     for (int i = 0; i < SLU_CGROUP_COUNT; i++) {
-        if (!cgroups->version[i])
+        if (!cgroups->version[i]) {
             SLU_LOG(WARN, "no_control_group", SLU_TEXT("controller", slu_cgroup_names[i]),
                     SLU_TEXT("instead", i == SLU_CGROUP_FREEZER  ? "signals"
                                         : i == SLU_CGROUP_CPU    ? "nothing"
                                         : i == SLU_CGROUP_MEMORY ? "rlimit per process"
                                                                  : "rlimit per user"));
+        }
     }
 }
 
@@ -316,10 +318,11 @@ main(int argc, char **argv)
 
     enum slu_log_level level = SLU_LOG_INFO;
     enum slu_status status = slu_host_config_load(&argc, argv, environ, &host.config, &error);
-    if (!status && !slu_log_level_parse(host.config.log_level, &level))
+    if (!status && !slu_log_level_parse(host.config.log_level, &level)) {
         status =
             slu_fail(&error, SLU_INVALID, "--log-level '%s' must be debug, info, warn or error",
                      host.config.log_level);
+    }
     if (!status && argc > 1)
         status = slu_fail(&error, SLU_INVALID, "'%s' is no flag; see --help", argv[1]);
     if (status || sodium_init() < 0) {

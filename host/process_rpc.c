@@ -216,11 +216,12 @@ open_stream(struct slu_host_request *request,
 
     if (!good)
         slu_host_stream_refuse(request, "invalid_argument", error.message);
-    else if (asking->message.size > SLU_INIT_REQUEST_MAX)
+    else if (asking->message.size > SLU_INIT_REQUEST_MAX) {
         slu_host_stream_refuse(request, "invalid_argument",
                                "the command is above the limit of 1 MiB");
-    else
+    } else {
         use(request, run_stream);
+    }
 }
 
 void

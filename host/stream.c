@@ -255,10 +255,11 @@ void
 slu_host_streams_interrupt(struct slu_host *host, const char *id)
 {
     for (struct slu_host_stream *stream = host->streams; stream; stream = stream->next) {
-        if (strcmp(stream->id, id) == 0)
+        if (strcmp(stream->id, id) == 0) {
             finish(stream, "unavailable",
                    "the sandbox was paused; the process lives on: connect to it by its pid once "
                    "the sandbox runs again");
+        }
     }
 }
 

@@ -128,10 +128,11 @@ check_members(const char *path, json_t *file, struct slu_error *reterr)
         if (!is_member(name) || strcmp(name, "config") == 0)
             return slu_fail(reterr, SLU_INVALID,
                             "%s: unknown member \"%s\"; --help lists the settings", path, name);
-        if (!json_is_string(value) && !json_is_integer(value) && !json_is_boolean(value))
+        if (!json_is_string(value) && !json_is_integer(value) && !json_is_boolean(value)) {
             return slu_fail(reterr, SLU_INVALID,
                             "%s: member \"%s\" must be a string, a number or a boolean", path,
                             name);
+        }
     }
     return SLU_OK;
 }
@@ -166,10 +167,11 @@ read_instance(const char *name,
     if (status)
         return status;
     const struct slu_provider *provider = slu_provider_find(ret_instance->type);
-    if (!provider)
+    if (!provider) {
         return slu_fail(reterr, SLU_INVALID,
                         "providers.%s.type: \"%s\" is not built in; e2b and local are", name,
                         ret_instance->type);
+    }
     ret_instance->capabilities = provider->capabilities;
     if (ret_instance->api_key_file[0] == '\0')
         return SLU_OK;
@@ -222,10 +224,11 @@ read_properties(struct slu_settings *settings, struct slu_error *reterr)
     for (char *line = strtok_r(text, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest)) {
         if (line[0] == '#')
             continue;
-        if (!strchr(line, '=') || strchr(line, ';'))
+        if (!strchr(line, '=') || strchr(line, ';')) {
             return slu_fail(reterr, SLU_INVALID,
                             "%s: each line must be name=value without a semicolon",
                             settings->kafka_properties_file);
+        }
         slu_buffer_printf(&joined, "%s%s", joined.size > 0 ? ";" : "", line);
     }
     settings->kafka_properties = slu_buffer_take(&joined);
@@ -264,10 +267,11 @@ load(int argc,
                                                member_text, file, settings, reterr);
     if (!status && argc > 1)
         status = slu_fail(reterr, SLU_INVALID, "%s: no argument is expected; see --help", argv[1]);
-    if (!status && !slu_log_level_parse(settings->log_level, &level))
+    if (!status && !slu_log_level_parse(settings->log_level, &level)) {
         status =
             slu_fail(reterr, SLU_INVALID, "log-level: \"%s\" is none of debug, info, warn, error",
                      settings->log_level);
+    }
     if (!status)
         status = read_instances(json_object_get(file, "providers"), settings, reterr);
     if (!status)

@@ -200,11 +200,12 @@ become_active(struct slu_shard *shard)
             SLU_INT("restored", atomic_load(&shard->restored)),
             SLU_INT("took_ms", slu_clock_boottime_ms() - shard->claim_began_ms));
     const int64_t off_ms = slu_clock_wall_ms() - now_ms;
-    if (off_ms > WALL_CLOCK_OFF_MS || off_ms < -WALL_CLOCK_OFF_MS)
+    if (off_ms > WALL_CLOCK_OFF_MS || off_ms < -WALL_CLOCK_OFF_MS) {
         SLU_LOG(WARN, "wall_clock_differs", SLU_INT("shard", shard->number),
                 SLU_INT("off_ms", off_ms),
                 SLU_TEXT("message",
                          "this machine's clock and the broker's differ; the broker's counts"));
+    }
     start_reading(shard);
     slu_views_read_observations(shard);
 }

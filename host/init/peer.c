@@ -220,13 +220,14 @@ resize(struct slu_peer *peer, struct slu_process *process, struct slu_init_reade
 {
     const int64_t columns = slu_init_number(request, SLU_INIT_F_COLUMNS, 0);
     const int64_t rows = slu_init_number(request, SLU_INIT_F_ROWS, 0);
-    if (!process->terminal || process->output[0].watch.fd < 0)
+    if (!process->terminal || process->output[0].watch.fd < 0) {
         slu_peer_fail(peer, "failed_precondition", "process %d has no terminal",
                       (int) process->pid);
-    else if (slu_terminal_resize(process->output[0].watch.fd, (int) columns, (int) rows) != 0)
+    } else if (slu_terminal_resize(process->output[0].watch.fd, (int) columns, (int) rows) != 0) {
         slu_peer_fail(peer, "invalid_argument", "terminal size: %s", strerror(errno));
-    else
+    } else {
         slu_peer_done(peer);
+    }
 }
 
 /* What is asked of one process. */

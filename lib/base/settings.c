@@ -149,11 +149,12 @@ set_number(const struct slu_setting *row,
     const long long number = strtoll(text, &end, 10);
     const bool is_number = *text && !isspace((unsigned char) *text) && *end == '\0' && errno == 0;
 
-    if (!is_number || number < row->min || number > row->max)
+    if (!is_number || number < row->min || number > row->max) {
         return slu_fail(
             reterr, SLU_INVALID,
             "%s: \"%.64s\" is not allowed: it must be a whole number between %lld and %lld", source,
             text, (long long) row->min, (long long) row->max);
+    }
     *ret_value = number;
     return SLU_OK;
 }
@@ -166,10 +167,11 @@ set_text(const struct slu_setting *row,
          struct slu_error *reterr)
 {
     const size_t size = strlen(text);
-    if (size >= row->size)
+    if (size >= row->size) {
         return slu_fail(reterr, SLU_INVALID,
                         "%s: the text of %zu bytes is too long: at most %zu are allowed", source,
                         size, row->size - 1);
+    }
     memset(ret_value, 0, row->size);
     memcpy(ret_value, text, size);
     return SLU_OK;
@@ -297,10 +299,11 @@ check_variables(const struct slu_setting *rows,
             variable_name(rows[i].name, variable);
             known = strlen(variable) == size && strncmp(*environment, variable, size) == 0;
         }
-        if (!known)
+        if (!known) {
             return slu_fail(reterr, SLU_INVALID,
                             "%.*s: unknown variable; --help lists those that begin with %s",
                             (int) (size > 64 ? 64 : size), *environment, variable_prefix);
+        }
     }
     return SLU_OK;
 }

@@ -48,11 +48,12 @@ check_depth(const char *bytes, size_t size, struct slu_refusal *ret)
             continue;
         }
         depth += (*at == '{' || *at == '[') - (*at == '}' || *at == ']');
-        if (depth > SLU_DOCUMENT_DEPTH_MAX)
+        if (depth > SLU_DOCUMENT_DEPTH_MAX) {
             return slu_refuse(
                 ret, SLU_CODE_INVALID, NULL,
                 "the document is nested too deep at byte %zu: at most %d levels are allowed",
                 (size_t) (at - bytes), SLU_DOCUMENT_DEPTH_MAX);
+        }
         at++;
     }
     return true;
@@ -64,16 +65,18 @@ check_bytes(const char *bytes, size_t size, struct slu_refusal *ret)
     if (!bytes || size == 0)
         return slu_refuse(ret, SLU_CODE_INVALID, NULL,
                           "the document is empty: it must be a JSON object");
-    if (size > SLU_DOCUMENT_SIZE_MAX)
+    if (size > SLU_DOCUMENT_SIZE_MAX) {
         return slu_refuse(ret, SLU_CODE_INVALID, NULL,
                           "the document has %zu bytes: at most %d are allowed", size,
                           SLU_DOCUMENT_SIZE_MAX);
+    }
 
     const char *nul = memchr(bytes, '\0', size);
-    if (nul)
+    if (nul) {
         return slu_refuse(ret, SLU_CODE_INVALID, NULL,
                           "byte %zu is NUL: the document must be JSON in UTF-8",
                           (size_t) (nul - bytes));
+    }
     return check_depth(bytes, size, ret);
 }
 
@@ -107,10 +110,11 @@ refuse_syntax(const char *bytes, const json_error_t *where, struct slu_refusal *
     if (json_error_code(where) == json_error_duplicate_key)
         return refuse_duplicate(bytes, (size_t) where->position, ret);
     if (json_error_code(where) == json_error_null_character ||
-        json_error_code(where) == json_error_null_byte_in_key)
+        json_error_code(where) == json_error_null_byte_in_key) {
         return slu_refuse(ret, SLU_CODE_INVALID, NULL,
                           "byte %d: \\u0000 is not allowed: texts must be free of NUL",
                           where->position);
+    }
 
     /* Behind "near" comes text of the document. */
     const char *near = strstr(where->text, " near ");
@@ -338,8 +342,7 @@ slu_document_done(struct slu_document *document)
 
 static void append_json(struct slu_buffer *out, const json_t *value);
 
-// NOLINTNEXTLINE(misc-no-recursion): no deeper than a document.
-static void
+static void // NOLINTNEXTLINE(misc-no-recursion): no deeper than a document.
 append_object(struct slu_buffer *out, const json_t *object)
 {
     json_t *lent = slu_json_lend(object);
@@ -356,8 +359,7 @@ append_object(struct slu_buffer *out, const json_t *object)
     slu_buffer_putc(out, '}');
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): no deeper than a document.
-static void
+static void // NOLINTNEXTLINE(misc-no-recursion): no deeper than a document.
 append_array(struct slu_buffer *out, const json_t *list)
 {
     slu_buffer_putc(out, '[');
@@ -379,8 +381,7 @@ append_real(struct slu_buffer *out, const json_t *value)
 }
 
 /* As json_dumps would write it, at a fifth of its time: every accepted document passes here. */
-// NOLINTNEXTLINE(misc-no-recursion): no deeper than a document.
-static void
+static void // NOLINTNEXTLINE(misc-no-recursion): no deeper than a document.
 append_json(struct slu_buffer *out, const json_t *value)
 {
     switch (json_typeof(value)) {

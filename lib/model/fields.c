@@ -47,8 +47,7 @@ append_name(struct slu_buffer *out, const char *name)
         slu_buffer_puts(out, "…");
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
-static void
+static void // NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
 append_spot(struct slu_buffer *out, const struct spot *spot)
 {
     if (spot->parent)
@@ -198,11 +197,12 @@ append_field_names(struct slu_buffer *out, const struct slu_field *fields)
 static void
 append_range(struct slu_buffer *out, const struct slu_field *field, const char *unit)
 {
-    if (field->min > 0)
+    if (field->min > 0) {
         slu_buffer_printf(out, "%lld to %lld %s", (long long) field->min, (long long) field->max,
                           unit);
-    else
+    } else {
         slu_buffer_printf(out, "at most %lld %s", (long long) field->max, unit);
+    }
 }
 
 /* What would be right: goes behind "must be". */
@@ -389,8 +389,7 @@ sorted_names(const json_t *object)
 
 static json_t *sort_any(const json_t *value, int depth_left);
 
-// NOLINTNEXTLINE(misc-no-recursion): depth_left bounds it.
-static json_t *
+static json_t * // NOLINTNEXTLINE(misc-no-recursion): depth_left bounds it.
 sort_members(const json_t *object, int depth_left)
 {
     json_t *sorted = json_object();
@@ -409,8 +408,7 @@ sort_members(const json_t *object, int depth_left)
 }
 
 /* A copy of `value` with all members in order; NULL when it is nested too deep. */
-// NOLINTNEXTLINE(misc-no-recursion): depth_left bounds it.
-static json_t *
+static json_t * // NOLINTNEXTLINE(misc-no-recursion): depth_left bounds it.
 sort_any(const json_t *value, int depth_left)
 {
     if (!json_is_object(value) && !json_is_array(value))
@@ -487,8 +485,7 @@ find_members(const struct slu_field *fields,
 }
 
 /* The default of a row: the same text gives the same value in every document. */
-// NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
-static json_t *
+static json_t * // NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
 decode_fallback(const struct slu_field *field, const struct spot *spot, struct slu_refusal *ret)
 {
     const char *text = field->fallback;
@@ -509,8 +506,7 @@ decode_fallback(const struct slu_field *field, const struct spot *spot, struct s
 }
 
 /* Decodes one row's member into `object`; nothing happens where it is absent and may be. */
-// NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
-static bool
+static bool // NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
 decode_member(const struct slu_field *field,
               const json_t *value,
               const struct spot *parent,
@@ -538,8 +534,7 @@ decode_member(const struct slu_field *field,
     return true;
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
-static json_t *
+static json_t * // NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
 decode_object(const struct slu_field *fields,
               const json_t *value,
               const struct spot *spot,
@@ -576,8 +571,7 @@ is_new_member(const json_t *list,
     return true;
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
-static json_t *
+static json_t * // NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
 decode_array(const struct slu_field *field,
              const json_t *value,
              const struct spot *spot,
@@ -612,8 +606,7 @@ name_fits(const struct slu_field *field,
     return decoded;
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
-static json_t *
+static json_t * // NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
 decode_map(const struct slu_field *field,
            const json_t *value,
            const struct spot *spot,
@@ -648,8 +641,7 @@ count_fits(const struct slu_field *field, size_t count)
 }
 
 /* The value by its type alone; NULL without a refusal: `field`'s rule says what is wrong. */
-// NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
-static json_t *
+static json_t * // NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
 decode_by_type(const struct slu_field *field,
                const json_t *value,
                const struct spot *spot,
@@ -697,8 +689,7 @@ decode_by_type(const struct slu_field *field,
                 : NULL; /* Plain values are shared, not copied. */
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
-static json_t *
+static json_t * // NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
 decode_value(const struct slu_field *field,
              const json_t *value,
              const struct spot *spot,
@@ -741,18 +732,18 @@ static bool
 refuse_change(const struct change *change, const struct slu_field *field, const struct spot *spot)
 {
     const struct slu_member_path path = path_of_spot(spot);
-    if (field->mutability == SLU_MUTABLE_BY_CAPABILITY)
+    if (field->mutability == SLU_MUTABLE_BY_CAPABILITY) {
         return slu_refuse(change->ret, SLU_CODE_CAPABILITY_UNSUPPORTED, path.text,
                           "it cannot be changed: the provider has no capability %s",
                           field->capability);
+    }
     return slu_refuse(change->ret, SLU_CODE_INVALID, path.text,
                       field->mutability == SLU_SET_ONCE
                           ? "it must not be changed once it is set: send it as it was accepted"
                           : "it must not be changed: send it as it was accepted");
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
-static bool
+static bool // NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
 may_follow(const struct slu_field *fields,
            const json_t *before,
            const json_t *next,

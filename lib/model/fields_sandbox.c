@@ -101,10 +101,11 @@ check_mounts(const json_t *mounts, const char *path, struct slu_refusal *ret)
     for (size_t i = 0; i < json_array_size(mounts); i++) {
         const json_t *alias = json_object_get(json_array_get(mounts, i), "alias");
         for (size_t j = 0; j < i; j++) {
-            if (json_equal(alias, json_object_get(json_array_get(mounts, j), "alias")))
+            if (json_equal(alias, json_object_get(json_array_get(mounts, j), "alias"))) {
                 return slu_refuse(ret, SLU_CODE_INVALID, path,
                                   "alias \"%s\" is there twice: each mount needs its own",
                                   json_string_value(alias));
+            }
         }
     }
     return true;
@@ -258,17 +259,19 @@ check_sandbox(const json_t *spec, const char *path, struct slu_refusal *ret)
 {
     static const char *const deadlines[] = {"ttlMs", "expiresAtMs", NULL};
     const int given = slu_count_members(spec, deadlines);
-    if (given != 1)
+    if (given != 1) {
         return slu_refuse(ret, SLU_CODE_INVALID, slu_path_of(path, "ttlMs").text,
                           "%s: exactly one of ttlMs, expiresAtMs must be there",
                           given ? "both are there" : "missing");
+    }
 
     const bool has_template = json_object_get(spec, "templateId");
     const bool has_version = json_object_get(spec, "templateVersion");
-    if (has_template != has_version)
+    if (has_template != has_version) {
         return slu_refuse(ret, SLU_CODE_INVALID, slu_path_of(path, "templateVersion").text,
                           has_template ? "missing: it must be there when templateId is"
                                        : "it must not be there without templateId");
+    }
     if (has_template && json_object_get(spec, "snapshotId"))
         return slu_refuse(ret, SLU_CODE_INVALID, slu_path_of(path, "snapshotId").text,
                           "it must not be there together with templateId");

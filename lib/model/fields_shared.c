@@ -88,10 +88,11 @@ check_env_name(const json_t *value, const char *path, struct slu_refusal *ret)
     static const char rest[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
     const char *name = json_string_value(value);
 
-    if (!strchr(first, name[0]) || name[strspn(name, rest)] != '\0')
+    if (!strchr(first, name[0]) || name[strspn(name, rest)] != '\0') {
         return slu_refuse(ret, SLU_CODE_INVALID, path,
                           "the name is not allowed: it must be a letter or _, then letters, digits "
                           "and _");
+    }
     return true;
 }
 

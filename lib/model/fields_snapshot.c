@@ -64,19 +64,21 @@ check_content(const json_t *content, const char *path, struct slu_refusal *ret)
 {
     const char *text = json_string_value(content);
     const size_t size = json_string_length(content);
-    if (!is_base64(text, size))
+    if (!is_base64(text, size)) {
         return slu_refuse(
             ret, SLU_CODE_INVALID, path,
             "it must be base64 of the standard alphabet with padding and nothing else");
+    }
 
     size_t padding = 0;
     while (padding < size && text[size - 1 - padding] == '=')
         padding++;
     const size_t decoded = size / 4 * 3 - padding;
-    if (decoded > FILE_SIZE_MAX)
+    if (decoded > FILE_SIZE_MAX) {
         return slu_refuse(ret, SLU_CODE_INVALID, path,
                           "a file of %zu bytes is not allowed: it must be at most %d bytes",
                           decoded, FILE_SIZE_MAX);
+    }
     return true;
 }
 
@@ -150,10 +152,11 @@ check_build(const json_t *build, const char *path, struct slu_refusal *ret)
                           "at most one of baseImage, baseSnapshotId may be there");
 
     const size_t size = json_dumpb(build, NULL, 0, JSON_COMPACT);
-    if (size > BUILD_SIZE_MAX)
+    if (size > BUILD_SIZE_MAX) {
         return slu_refuse(ret, SLU_CODE_INVALID, path,
                           "%zu bytes are not allowed: a build must be at most %d bytes", size,
                           BUILD_SIZE_MAX);
+    }
     return true;
 }
 

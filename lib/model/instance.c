@@ -164,10 +164,11 @@ slu_instance_read(const char *name,
                   struct slu_provider_instance *ret_instance,
                   struct slu_error *reterr)
 {
-    if (!slu_id_valid(name, strlen(name)))
+    if (!slu_id_valid(name, strlen(name))) {
         return slu_fail(reterr, SLU_INVALID,
                         "providers: a name must be 1 to %d characters of A-Z a-z 0-9 . _ -",
                         SLU_ID_MAX);
+    }
 
     const struct slu_member_path path = slu_path_of("providers", name);
     struct slu_refusal refusal;

@@ -109,21 +109,23 @@ slu_key_parse(const void *bytes, size_t size, struct slu_key *ret_key, struct sl
     take_part(&at, end, &word, &word_size);
 
     struct slu_key key = {.kind = slu_kind_of_key_word(word, word_size)};
-    if (key.kind == SLU_KIND_NONE)
+    if (key.kind == SLU_KIND_NONE) {
         return slu_refuse(ret, SLU_CODE_INVALID, "key",
                           "it begins with no kind: a key is <kind>/[<root id>/]<id>, such as "
                           "sandbox/sbx-1 or checkpoint/sbx-1/cp-1");
+    }
 
     const bool has_root = slu_kinds[key.kind].root != SLU_KIND_NONE;
     const size_t slashes = has_root ? 2 : 1;
     size_t found = 0;
     for (size_t i = 0; i < size; i++)
         found += ((const char *) bytes)[i] == '/';
-    if (found != slashes)
+    if (found != slashes) {
         return slu_refuse(ret, SLU_CODE_INVALID, "key",
                           has_root ? "a %s key must be %s/<%s>/<id>" : "a %s key must be %s/<id>",
                           slu_kinds[key.kind].key_word, slu_kinds[key.kind].key_word,
                           slu_kinds[key.kind].root_field);
+    }
 
     if (has_root && !take_id(&at, end, key.root_id, ret))
         return false;

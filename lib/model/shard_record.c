@@ -35,10 +35,11 @@ read_count(
 {
     const json_t *value = json_object_get(object, name);
     const json_int_t count = json_integer_value(value);
-    if (!json_is_integer(value) || count < 0 || count > max)
+    if (!json_is_integer(value) || count < 0 || count > max) {
         return slu_fail(reterr, SLU_INVALID,
                         "shard record: %s must be a whole number between 0 and %lld", name,
                         (long long) max);
+    }
     *ret_count = count;
     json_object_del(object, name);
     return SLU_OK;
@@ -63,10 +64,11 @@ static enum slu_status
 read_admitted(json_t *object, struct slu_shard_record *record, struct slu_error *reterr)
 {
     json_t *admitted = json_object_get(object, "admitted");
-    if (!json_is_object(admitted) || json_object_size(admitted) > SLU_ADMITTED_MAX)
+    if (!json_is_object(admitted) || json_object_size(admitted) > SLU_ADMITTED_MAX) {
         return slu_fail(reterr, SLU_INVALID,
                         "shard record: admitted must be an object of at most %d partitions",
                         SLU_ADMITTED_MAX);
+    }
 
     const char *name;
     json_t *value;

@@ -137,10 +137,11 @@ init_is_complete(struct sim_world *world,
     bool complete = commands == 0;
     for (int i = 0; i < instance->init_count; i++)
         complete |= ended_well(&instance->inits[i], commands, fair);
-    if (!complete)
+    if (!complete) {
         return owe(
             debt, SIM_INIT_COMPLETES, "%s: of %d init commands not all have ended well on %s%s",
             world->wishes.keys[key], commands, instance->external_id, fair ? ", once each" : "");
+    }
     if (commands > 0 && !subject->status.init_completed)
         return owe(debt, SIM_INIT_COMPLETES, "%s: status does not say that init is complete",
                    world->wishes.keys[key]);

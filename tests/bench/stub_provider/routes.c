@@ -135,13 +135,14 @@ create(struct stub *stub,
         stub_world_key_find(stub->world, request->idempotency_key, &hash, id)) {
         const struct stub_sandbox *sandbox = stub_world_find(stub->world, id, now_ms);
         stub_world_counters(stub->world)->repeated_creates++;
-        if (hash != slu_hash64(request->body, request->body_size))
+        if (hash != slu_hash64(request->body, request->body_size)) {
             refuse(answer, 422, "idempotency_request_mismatch",
                    "the key was used for another body");
-        else if (sandbox)
+        } else if (sandbox) {
             answer_sandbox(answer, 201, sandbox);
-        else
+        } else {
             refuse(answer, 409, "idempotency_outcome_unknown", "what the key made is gone");
+        }
         return;
     }
     json_t *body = json_loadb(request->body, request->body_size, 0, NULL);
@@ -399,10 +400,11 @@ stub_answer(struct stub *stub,
         return;
     }
     counters->requests++;
-    if (stub->switches.latency_ms || stub->switches.jitter_ms)
+    if (stub->switches.latency_ms || stub->switches.jitter_ms) {
         ret_answer->delay_ms =
             stub->switches.latency_ms +
             (int64_t) slu_random_below(&stub->random, (uint64_t) stub->switches.jitter_ms + 1);
+    }
 
     if (request->cluster && request->shard && request->epoch &&
         !stub_world_fence(stub->world, request->cluster, request->shard,

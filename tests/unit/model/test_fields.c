@@ -88,8 +88,7 @@ check_id_row(const struct slu_field *row)
 
 static int rows_seen;
 
-// NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
-static void
+static void // NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
 check_row(const struct slu_field *row)
 {
     rows_seen++;

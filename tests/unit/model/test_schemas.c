@@ -227,8 +227,7 @@ compare_text(const struct place *place, const struct slu_field *row, const char 
 static void compare_row(const struct slu_field *row, const struct place *place, const char *path);
 
 /* Rows and properties, each with a partner. */
-// NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
-static void
+static void // NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
 compare_object(const struct slu_field *fields, const struct place *place, const char *path)
 {
     const json_t *properties = json_object_get(place->node, "properties");
@@ -273,8 +272,7 @@ compare_object(const struct slu_field *fields, const struct place *place, const 
         compare_flag(has_rule, row->check, "a rule for the whole object", path);
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
-static void
+static void // NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
 compare_array(const struct slu_field *row, const struct place *place, const char *path)
 {
     compare_type(place, "array", path);
@@ -290,8 +288,7 @@ compare_array(const struct slu_field *row, const struct place *place, const char
     compare_row(row->element, &element, at);
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
-static void
+static void // NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
 compare_map(const struct slu_field *row, const struct place *place, const char *path)
 {
     compare_type(place, "object", path);
@@ -310,8 +307,7 @@ compare_map(const struct slu_field *row, const struct place *place, const char *
 }
 
 /* By what the type says of bounds. */
-// NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
-static void
+static void // NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
 compare_row(const struct slu_field *row, const struct place *place, const char *path)
 {
     compare_default(place, row, path);
