@@ -432,8 +432,10 @@ absorb_look_by_label(struct slu_engine *engine,
     const struct slu_seen *earlier = bound ? NULL : find_earlier(entity, facts);
     if (earlier) {
         const int64_t session_ms = entity->session_created_at_ms;
+        const int64_t unanswered_until_ms = motion->unanswered_until_ms;
         bind(engine, entity, earlier, (uint32_t) earlier->incarnation);
         entity->session_created_at_ms = session_ms;
+        motion->unanswered_until_ms = unanswered_until_ms; /* The newer CREATE may still land. */
         entity->retiring = slu_goal_now(engine, entity) != SLU_GOAL_GONE;
         set_life(engine, entity, earlier->life);
         return;

@@ -385,7 +385,9 @@ extend_at_ms(const struct slu_entity *entity)
         entity->life == SLU_LIFE_RUNNING && !entity->retiring && slu_entity_has_instance(entity);
     if (!due)
         return INT64_MAX;
-    const bool other_length = entity->lease_given_seconds != entity->lease_seconds;
+    /* Of an EXTEND without an answer nobody knows which length it left. */
+    const bool unanswered = entity->motion && entity->motion->side.action == SLU_ACTION_EXTEND;
+    const bool other_length = unanswered || entity->lease_given_seconds != entity->lease_seconds;
     const int64_t third_ms = other_length ? 0 : (int64_t) entity->lease_seconds * 1000 / 3;
     const int64_t at_ms = entity->lease_refreshed_at_ms + third_ms;
     const int64_t retry_ms = entity->motion ? entity->motion->extend_retry_at_ms : 0;

@@ -198,6 +198,46 @@ test_calls_settle_one_record_on_trial_before_the_next(void **state)
     assert_int_equal(rig_count(rig, SLU_TOPIC_DEADLETTER), 0);
 }
 
+static void
+test_calls_renew_a_lease_whose_extension_went_to_another_leader(void **state)
+{
+    struct rig *rig = *state;
+    rig_publish(rig, KEY, LEASE(1200));
+    rig_serve(rig, SLU_ACTION_CREATE, "i1", SLU_LIFE_RUNNING);
+    rig_publish(rig, KEY, LEASE(60));
+    slu_call_free(rig_call(rig, SLU_ACTION_EXTEND)); /* Carried out, and the leader dies. */
+    rig_publish(rig, KEY, LEASE(1200));
+    rig_turn(rig);
+    rig_take_over(rig);
+    rig_serve(rig, SLU_ACTION_INSPECT, "i1", SLU_LIFE_RUNNING);
+    struct slu_call *extend = rig_call(rig, SLU_ACTION_EXTEND);
+    assert_int_equal(extend->lease_seconds, 1200);
+    slu_call_free(extend);
+}
+
+/* A new life's CREATE has no answer yet when the instance of the earlier life turns up. */
+static void
+test_calls_without_an_answer_are_waited_for_beside_an_earlier_instance(void **state)
+{
+    struct rig *rig = *state;
+    rig_publish(rig, KEY, RUNNING);
+    rig_end(rig, SLU_ACTION_CREATE, SLU_OUTCOME_AMBIGUOUS);
+    rig_publish(rig, KEY, NULL);
+    rig_wait(rig, 2000);
+    struct slu_call *look = rig_call(rig, SLU_ACTION_INSPECT);
+    struct slu_facts facts = rig_seen(look, "i0", SLU_LIFE_RUNNING);
+    facts.seen[0].incarnation = 1; /* The deletion counted on. */
+    rig_answer(rig, look, &facts);
+    rig_end(rig, SLU_ACTION_DELETE, SLU_OUTCOME_GONE);
+    rig_end(rig, SLU_ACTION_INSPECT, SLU_OUTCOME_DONE); /* By label: nothing listed. */
+    rig_no_call(rig);
+    assert_member(rig, KEY, "phase", "\"deleting\"");
+    rig_wait(rig, 60000); /* The CREATE's full time-out. */
+    rig_end(rig, SLU_ACTION_INSPECT, SLU_OUTCOME_DONE);
+    rig_turn(rig);
+    assert_member(rig, KEY, "phase", "\"deleted\"");
+}
+
 int
 main(void)
 {
@@ -210,6 +250,8 @@ main(void)
         TEST(test_calls_overtaken_before_they_left_do_not_leave),
         TEST(test_calls_of_an_earlier_life_are_waited_for_by_the_deletion_of_a_later_one),
         TEST(test_calls_never_delete_what_a_list_shows_twice),
+        TEST(test_calls_renew_a_lease_whose_extension_went_to_another_leader),
+        TEST(test_calls_without_an_answer_are_waited_for_beside_an_earlier_instance),
         TEST(test_calls_settle_one_record_on_trial_before_the_next),
         TEST(test_calls_pause_for_idleness_counted_from_the_last_change_of_the_wish),
     };
