@@ -200,9 +200,16 @@ class Host:
         return self.call("GET", "/sandboxes/" + sandbox["sandboxID"])
 
     def list(self, query=""):
-        answer = self.call("GET", "/v2/sandboxes" + query)
-        assert answer.status == 200, answer
-        return answer.json
+        """Every page of it."""
+        found, token = [], None
+        while True:
+            more = "nextToken=" + token if token else ""
+            answer = self.call("GET", "/v2/sandboxes?" + "&".join(filter(None, [query.lstrip("?"), more])))
+            assert answer.status == 200, answer
+            found += answer.json
+            token = answer.headers.get("X-Next-Token")
+            if not token:
+                return found
 
     def post(self, sandbox, what, body=None, **rest):
         return self.call("POST", "/sandboxes/%s/%s" % (sandbox["sandboxID"], what), body or {},
