@@ -70,6 +70,9 @@ count(const struct slu_flight *flight)
         slu_histogram_add(&metrics->calls[flight->slot], slu_clock_boottime_ms() - flight->sent_ms);
 }
 
+/* An answer leads to the next request of its exchange, and one that cannot be sent is an answer:
+ * the chain ends with the exchange, whose steps the provider numbers. */
+// NOLINTBEGIN(misc-no-recursion)
 static void
 fence_is_answered(struct slu_flight *flight)
 {
@@ -106,7 +109,7 @@ hold_queue(const struct slu_flight *flight)
 {
     const struct slu_facts *facts = &flight->exchange.facts;
     if (facts->outcome == SLU_OUTCOME_CAPACITY && facts->retry_after_ms > 0) {
-        const int64_t most_ms = 60 * 1000;
+        const int64_t most_ms = 60000;
         slu_http_queue_hold(slot_of(flight)->queue,
                             facts->retry_after_ms < most_ms ? facts->retry_after_ms : most_ms);
     }
@@ -309,6 +312,8 @@ slu_calls_retry(struct slu_shard *shard)
         send_or_wait(flight);
     }
 }
+
+// NOLINTEND(misc-no-recursion)
 
 void
 slu_calls_drop(struct slu_shard *shard)

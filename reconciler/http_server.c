@@ -101,14 +101,14 @@ route(struct slu_replica *replica, struct MHD_Connection *connection, const char
     return answer(connection, MHD_HTTP_NOT_FOUND, "application/json", &body);
 }
 
-static enum MHD_Result
+static enum MHD_Result // NOLINTNEXTLINE(readability-function-size): the library's parameters.
 on_request(void *context,
            struct MHD_Connection *connection,
            const char *path,
            const char *method,
            const char *version,
            const char *upload,
-           size_t *upload_size,
+           size_t *upload_size, // NOLINT(readability-non-const-parameter)
            void **request)
 {
     (void) version;

@@ -14,8 +14,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-extern char **environ;
+#include <unistd.h>
 
 enum {
     TICK_MS = 200,

@@ -334,7 +334,7 @@ load_row(const struct slu_setting *row,
     return set_value(row, from_file ? from_file : row->fallback, source, ret_config, reterr);
 }
 
-enum slu_status
+enum slu_status // NOLINTNEXTLINE(readability-function-size): one call, in a program's main().
 slu_settings_load(const struct slu_setting *rows,
                   size_t row_count,
                   int *argc,

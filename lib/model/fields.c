@@ -591,7 +591,7 @@ decode_array(const struct slu_field *field,
     return list;
 }
 
-static bool
+static bool // NOLINTNEXTLINE(misc-no-recursion): as deep as the tables.
 name_fits(const struct slu_field *field,
           const char *name,
           const struct spot *spot,
@@ -784,7 +784,7 @@ may_follow(const struct slu_field *fields,
     return true;
 }
 
-bool
+bool // NOLINTNEXTLINE(readability-function-size): what was, what comes, and why not.
 slu_fields_may_follow(const struct slu_field *fields,
                       const json_t *before,
                       const json_t *next,
