@@ -43,7 +43,8 @@ struct upload {
     char *path;                          /* From the query; wins over a part's name. */
     struct part *parts;
     size_t part_count;
-    size_t sent; /* Parts that the init has taken. */
+    size_t bytes; /* Of the last part, so far. */
+    size_t sent;  /* Parts that the init has taken. */
     json_t *written;
 };
 
@@ -200,10 +201,22 @@ open_spool(const struct slu_host *host)
     return fd;
 }
 
+/* The library may begin a part with no bytes at all and then begin it once more. */
+static bool
+begins_again(const struct upload *upload, const char *path)
+{
+    char resolved[SLU_HOST_PATH_MAX];
+    return upload->part_count > 0 && upload->bytes == 0 && path &&
+           slu_host_uri_sandbox_path(path, resolved) &&
+           strcmp(upload->parts[upload->part_count - 1].path, resolved) == 0;
+}
+
 static bool
 add_part(struct upload *upload, const char *path)
 {
     struct part part;
+    if (begins_again(upload, path))
+        return true;
     if (!path || !slu_host_uri_sandbox_path(path, part.path)) {
         slu_host_respond_error(upload->request, 400, NULL,
                                "an upload needs a path: in the query, or as a part's filename");
@@ -224,6 +237,7 @@ add_part(struct upload *upload, const char *path)
     }
     upload->parts = slu_realloc(upload->parts, (upload->part_count + 1) * sizeof(*upload->parts));
     upload->parts[upload->part_count++] = part;
+    upload->bytes = 0;
     return true;
 }
 
@@ -232,6 +246,7 @@ spool(struct upload *upload, const char *bytes, size_t size)
 {
     const int fd = upload->parts[upload->part_count - 1].fd;
     size_t written = 0;
+    upload->bytes += size;
     while (written < size) {
         const ssize_t got = write(fd, bytes + written, size - written);
         if (got < 0 && errno != EINTR) {
