@@ -7,6 +7,7 @@
 #include "slu/base/memory.h"
 #include "slu/model/key.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,6 +235,7 @@ note_latest(struct latest *latest, const struct slu_record *record)
         json_object_set_new(latest->index, key, json_integer((json_int_t) place));
     }
     free(key);
+    assert(place <= latest->count && latest->items);
     free(latest->items[place - 1].text);
     latest->items[place - 1].text =
         record->value ? slu_memdup(record->value, record->value_size) : NULL;

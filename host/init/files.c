@@ -314,7 +314,20 @@ by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static void
+static bool
+is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+static bool
+can_be_listed(const char *path)
+{
+    struct stat info;
+    return lstat(path, &info) == 0 && S_ISDIR(info.st_mode) && access(path, R_OK | X_OK) == 0;
+}
+
+static void // NOLINTNEXTLINE(misc-no-recursion): `depth` says how deep.
 list_tree(struct work *work, const char *path, int64_t depth)
 {
     struct dirent **names;
@@ -325,8 +338,7 @@ list_tree(struct work *work, const char *path, int64_t depth)
     for (int i = 0; i < count; i++) {
         const char *name = names[i]->d_name;
         char child[PATH_MAX];
-        struct stat info;
-        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        if (is_dots(name))
             continue;
         if (++work->entries > SLU_INIT_ENTRIES_MAX)
             fail(work, "resource_exhausted", "more than %d entries under '%s'",
@@ -335,8 +347,7 @@ list_tree(struct work *work, const char *path, int64_t depth)
             snprintf(child, sizeof(child), "%s/%s", strcmp(path, "/") ? path : "", name);
         if (size >= (int) sizeof(child) || !answer_entry(work, child))
             continue; /* Gone since, or deeper than a path can say. */
-        if (depth > 1 && lstat(child, &info) == 0 && S_ISDIR(info.st_mode) &&
-            access(child, R_OK | X_OK) == 0)
+        if (depth > 1 && can_be_listed(child))
             list_tree(work, child, depth - 1);
     }
     for (int i = 0; i < count; i++)

@@ -151,8 +151,10 @@ rig_call(struct rig *rig, enum slu_action action)
 {
     rig_turn(rig);
     struct slu_call *call = slu_engine_next_call(rig->engine);
-    if (!call)
+    if (!call) {
         fail_msg("expected a call %s, there is none", slu_action_names[action]);
+        return NULL;
+    }
     if (call->action != action)
         fail_msg("expected a call %s, got %s", slu_action_names[action],
                  slu_action_names[call->action]);
@@ -312,10 +314,11 @@ rig_take_over(struct rig *rig)
                                     .key_size = output->key_size,
                                     .value = output->value,
                                     .value_size = output->value_size};
-        for (size_t j = 0; j < output->header_count; j++)
+        for (size_t j = 0; j < output->header_count; j++) {
             record.headers[record.header_count++] =
                 (struct slu_header){output->headers[j].name, output->headers[j].value,
                                     strlen(output->headers[j].value)};
+        }
         assert_int_equal(slu_engine_restore(rig->engine, &record, &error), SLU_OK);
     }
     rig_claim(rig, &last);

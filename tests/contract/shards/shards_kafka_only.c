@@ -182,8 +182,9 @@ test_an_upstream_transaction_left_open_is_an_alarm(void **state)
     rd_kafka_t *upstream = subject_client(RD_KAFKA_PRODUCER, "left-open");
     assert_null(rd_kafka_init_transactions(upstream, 30000));
     assert_null(rd_kafka_begin_transaction(upstream));
+    char key[] = "k";
     rd_kafka_producev(upstream, RD_KAFKA_V_TOPIC(subject_topic_name(log, SLU_TOPIC_DESIRED)),
-                      RD_KAFKA_V_PARTITION(0), RD_KAFKA_V_KEY("k", 1), RD_KAFKA_V_END);
+                      RD_KAFKA_V_PARTITION(0), RD_KAFKA_V_KEY(key, 1), RD_KAFKA_V_END);
     assert_int_equal(rd_kafka_flush(upstream, 30000), 0);
     subject_put(log, SLU_TOPIC_DESIRED, 0, "sandbox/a", "{}", 2);
     slu_shards_read(one->shards, 0, 0, 0);

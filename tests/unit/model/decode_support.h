@@ -41,6 +41,38 @@ parse_json(const char *text)
     return value;
 }
 
+[[maybe_unused]] static void
+write_letters(struct slu_buffer *out, long count)
+{
+    slu_buffer_putc(out, '"');
+    for (long i = 0; i < count; i++)
+        slu_buffer_putc(out, 'a');
+    slu_buffer_putc(out, '"');
+}
+
+[[maybe_unused]] static void
+write_list(struct slu_buffer *out, long count, const char *member)
+{
+    const char *mark = strstr(member, "%d");
+    slu_buffer_putc(out, '[');
+    for (long i = 0; i < count; i++) {
+        slu_buffer_puts(out, i ? "," : "");
+        slu_buffer_append(out, member, mark ? (size_t) (mark - member) : strlen(member));
+        if (mark)
+            slu_buffer_printf(out, "%ld%s", i, mark + 2);
+    }
+    slu_buffer_putc(out, ']');
+}
+
+[[maybe_unused]] static void
+write_map(struct slu_buffer *out, long count, const char *member)
+{
+    slu_buffer_putc(out, '{');
+    for (long i = 0; i < count; i++)
+        slu_buffer_printf(out, "%s\"k%ld\":%s", i ? "," : "", i, member);
+    slu_buffer_putc(out, '}');
+}
+
 [[maybe_unused]] static json_t *
 read_value(const char *text)
 {
@@ -48,29 +80,14 @@ read_value(const char *text)
     const long count = strtol(text + 1, NULL, 10);
     struct slu_buffer out = {0};
 
-    if (text[0] == '*') {
-        slu_buffer_putc(&out, '"');
-        for (long i = 0; i < count; i++)
-            slu_buffer_putc(&out, 'a');
-        slu_buffer_putc(&out, '"');
-    } else if (text[0] == '#') {
-        slu_buffer_putc(&out, '[');
-        for (long i = 0; i < count; i++) {
-            const char *mark = strstr(rest, "%d");
-            slu_buffer_puts(&out, i ? "," : "");
-            slu_buffer_append(&out, rest, mark ? (size_t) (mark - rest) : strlen(rest));
-            if (mark)
-                slu_buffer_printf(&out, "%ld%s", i, mark + 2);
-        }
-        slu_buffer_putc(&out, ']');
-    } else if (text[0] == '@') {
-        slu_buffer_putc(&out, '{');
-        for (long i = 0; i < count; i++)
-            slu_buffer_printf(&out, "%s\"k%ld\":%s", i ? "," : "", i, rest);
-        slu_buffer_putc(&out, '}');
-    } else {
+    if (text[0] == '*')
+        write_letters(&out, count);
+    else if (text[0] == '#')
+        write_list(&out, count, rest);
+    else if (text[0] == '@')
+        write_map(&out, count, rest);
+    else
         slu_buffer_puts(&out, text);
-    }
     json_t *value = parse_json(out.data);
     slu_buffer_done(&out);
     return value;

@@ -321,7 +321,7 @@ test_size_is_bounded_before_parsing(void **state)
     const struct slu_key key = key_of("sandbox/sbx-1");
     struct slu_document document;
     struct slu_refusal refusal;
-    assert_true(slu_document_parse(&key, bytes, 512 * 1024, &document, &refusal));
+    assert_true(slu_document_parse(&key, bytes, (size_t) 512 * 1024, &document, &refusal));
     slu_document_done(&document);
 
     refusal = refuse_bytes("sandbox/sbx-1", bytes, 512 * 1024 + 1);
@@ -501,7 +501,7 @@ test_the_projects_examples_decode_or_are_refused_as_they_say(void **state)
             fail_msg("%s: %s", cases[i].file, accepted ? "accepted" : refusal.message);
         if (accepted)
             slu_document_done(&document);
-        else if (!strstr(refusal.message, cases[i].refused))
+        else if (cases[i].refused && !strstr(refusal.message, cases[i].refused))
             fail_msg("%s: %s", cases[i].file, refusal.message);
     }
 }

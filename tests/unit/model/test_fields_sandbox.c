@@ -104,7 +104,7 @@ test_canonical_text_is_in_table_order_and_sorted(void **state)
         "\"providerLeaseSeconds\":1200}");
 }
 
-static void
+static void // NOLINTNEXTLINE(readability-function-size): one table.
 test_bounds_and_words(void **state)
 {
     (void) state;

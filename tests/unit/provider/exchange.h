@@ -74,11 +74,14 @@ static inline void
 exchange_read_header(struct slu_http_response *response, char *line)
 {
     if (strncmp(line, "HTTP/1.1 ", 9) == 0) {
-        response->status = atoi(line + 9);
+        response->status = (int) strtol(line + 9, NULL, 10);
         return;
     }
     char *value = strstr(line, ": ");
-    assert_non_null(value);
+    if (!value) {
+        fail_msg("no header: %s", line);
+        return;
+    }
     struct slu_http_header *header = &response->headers[response->header_count++];
     snprintf(header->name, sizeof(header->name), "%.*s", (int) (value - line), line);
     snprintf(header->value, sizeof(header->value), "%s", value + 2);

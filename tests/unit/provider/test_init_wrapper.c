@@ -65,7 +65,9 @@ finish(struct run run)
     int status = 0;
     assert_int_equal(waitpid(run.pid, &status, 0), run.pid);
     const size_t prefix = strlen(SLU_INIT_EXIT_LINE);
-    return strncmp(text, SLU_INIT_EXIT_LINE, prefix) == 0 ? atoi(text + prefix) : -1;
+    if (strncmp(text, SLU_INIT_EXIT_LINE, prefix) != 0)
+        return -1;
+    return (int) strtol(text + prefix, NULL, 10);
 }
 
 static int
