@@ -190,11 +190,13 @@ report(const struct bench *bench, const char *label, bool bars, FILE *raw)
     }
     qsort(latencies, (size_t) count, sizeof(*latencies), compare);
     char what[64];
+    const int64_t middle = count / 2;
+    const int64_t late = count * 99 / 100;
     const enum bench_bar kind = bars ? BENCH_AT_MOST : BENCH_REPORT;
     (void) snprintf(what, sizeof(what), "d: create to running, %s, p50", label);
-    bench_line(what, count ? (double) latencies[count / 2] / 1e3 : -1, "ms", kind, 100);
+    bench_line(what, count ? (double) latencies[middle] / 1e3 : -1, "ms", kind, 100);
     (void) snprintf(what, sizeof(what), "d: create to running, %s, p99", label);
-    bench_line(what, count ? (double) latencies[count * 99 / 100] / 1e3 : -1, "ms", kind, 400);
+    bench_line(what, count ? (double) latencies[late] / 1e3 : -1, "ms", kind, 400);
     (void) snprintf(what, sizeof(what), "d: create to running, %s, max", label);
     bench_line(what, count ? (double) latencies[count - 1] / 1e3 : -1, "ms", BENCH_REPORT, 0);
     (void) snprintf(what, sizeof(what), "d: creates lost, %s", label);

@@ -162,7 +162,7 @@ await_ring(struct doorbell *bell)
 {
     struct timespec until;
     (void) clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += 20 * 1000000;
+    until.tv_nsec += 20000000;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&bell->lock);

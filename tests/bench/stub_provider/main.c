@@ -175,14 +175,14 @@ decide(struct visit *visit, const char *path, const char *method)
         return MHD_NO;
     if (visit->answer.end == STUB_ANSWER && visit->answer.delay_ms == 0)
         return send_answer(visit);
-    const uint64_t hang_ms = 3600 * 1000;
+    const uint64_t hang_ms = 3600000;
     MHD_suspend_connection(connection);
     uv_timer_start(&visit->delay, on_delay,
                    visit->answer.end == STUB_HANG ? hang_ms : (uint64_t) visit->answer.delay_ms, 0);
     return MHD_YES;
 }
 
-static enum MHD_Result
+static enum MHD_Result // NOLINTNEXTLINE(readability-function-size): the library's parameters.
 on_request(void *context,
            struct MHD_Connection *connection,
            const char *path,

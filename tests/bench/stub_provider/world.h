@@ -51,7 +51,7 @@ bool stub_world_key_find(const struct stub_world *world,
                          const char *key,
                          uint64_t *ret_hash,
                          char ret_id[24]);
-void stub_world_key_set(struct stub_world *world, const char *key, uint64_t hash, const char *id);
+void stub_world_key_set(struct stub_world *world, const char *text, uint64_t hash, const char *id);
 
 /* False when a higher epoch of this (cluster, shard) was seen. */
 bool
