@@ -124,6 +124,10 @@ mark_unanswered(struct slu_engine *engine, struct slu_entity *entity, enum slu_a
 /* --- instances ----------------------------------------------------------------------------------
  */
 
+enum {
+    LEASE_UNKNOWN = 0 /* Extended at once. */
+};
+
 static void
 take_lease(struct slu_engine *engine, struct slu_entity *entity, int32_t seconds)
 {
@@ -361,9 +365,13 @@ static void
 adopt(struct slu_engine *engine, struct slu_entity *entity, const struct slu_seen *seen)
 {
     const bool own = entity->motion->main.action == SLU_ACTION_CREATE;
+    char body_sha256[65];
+    slu_create_body_sha256(entity, body_sha256);
+    const bool as_wished = strcmp(body_sha256, entity->motion->body_sha256) == 0;
     if (own)
         entity->motion->main = (struct slu_waiting){0};
     bind(engine, entity, seen, (uint32_t) seen->incarnation);
+    take_lease(engine, entity, as_wished ? entity->lease_seconds : LEASE_UNKNOWN);
     slu_emit(engine, entity, "adopted", own ? "CreateWithoutAnswer" : "FoundByLabel",
              seen->external_id);
     set_life(engine, entity, seen->life);
@@ -556,6 +564,10 @@ absorb_main(struct slu_engine *engine,
         mark_unanswered(engine, entity, open->action);
         fail(engine, entity, open->action, facts);
         set_life(engine, entity, SLU_LIFE_UNKNOWN);
+        if (open->action == SLU_ACTION_RESUME)
+            entity->lease_given_seconds = LEASE_UNKNOWN;
+        if (open->uid_offset != entity->uid_offset) /* Of an earlier life: not to be repeated. */
+            motion->main = (struct slu_waiting){0};
         break;
     case SLU_OUTCOME_PERMANENT:
         motion->create_spent = open->action == SLU_ACTION_CREATE;

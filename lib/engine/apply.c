@@ -73,7 +73,7 @@ begin_life(struct slu_engine *engine,
     entity->init_attempts = 0;
     entity->init_failed_command = 0;
     entity->paused_since_ms = entity->paused_total_ms = 0;
-    entity->active_until_ms = 0;
+    entity->active_until_ms = entity->last_active_at_ms = 0;
     entity->expired = entity->started = false;
     memset(entity->condition, 0, sizeof entity->condition);
     /* The next leader reads the life's first moment from here. */
@@ -97,12 +97,20 @@ provider_index(const struct slu_engine *engine, const json_t *spec)
     return -1;
 }
 
+/* A record that was forwarded may be older than what is known of use already. */
+static void
+count_use(struct slu_entity *entity, int64_t append_ms)
+{
+    if (append_ms > entity->last_active_at_ms)
+        entity->last_active_at_ms = append_ms;
+}
+
 /* A wish that changes is activity, and a new chance for what had failed. */
 static void
 renew(struct slu_engine *engine, struct slu_entity *entity, int64_t append_ms)
 {
     entity->idle = false;
-    entity->last_active_at_ms = append_ms;
+    count_use(entity, append_ms);
     slu_unpark(entity);
     struct slu_motion *motion = slu_entity_motion(entity);
     motion->changed_at_ms = append_ms;
@@ -208,7 +216,7 @@ slu_apply_activity(struct slu_engine *engine,
                        (active && !sandbox->auto_start && !sandbox->started);
 
     sandbox->active_until_ms = active ? append_ms + ttl_ms : 0;
-    sandbox->last_active_at_ms = append_ms;
+    count_use(sandbox, append_ms);
     if (active) {
         sandbox->idle = false;
         sandbox->started = sandbox->started || !sandbox->auto_start;

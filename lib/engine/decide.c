@@ -262,6 +262,13 @@ retire(struct slu_engine *engine, struct slu_entity *entity)
 static void
 settle_nothing(struct slu_engine *engine, struct slu_entity *entity, enum slu_goal goal)
 {
+    struct slu_motion *motion = entity->motion;
+    if (goal != SLU_GOAL_RUNNING && motion && motion->unanswered_until_ms > engine->now_ms) {
+        /* Nothing yet, which was enough to repeat a CREATE, but not to call it the end. */
+        entity->life = SLU_LIFE_UNKNOWN;
+        motion->retry_at_ms = motion->unanswered_until_ms;
+        return;
+    }
     if (goal == SLU_GOAL_GONE)
         finish_end(engine, entity);
     else if (entity->life == SLU_LIFE_GONE && slu_entity_has_instance(entity))

@@ -319,7 +319,7 @@ put_activity(struct slu_buffer *out, const struct slu_entity *entity)
 static void
 put_lease(struct slu_buffer *out, const struct slu_entity *entity)
 {
-    if (!entity->lease_refreshed_at_ms)
+    if (!entity->lease_refreshed_at_ms || !entity->lease_given_seconds)
         return;
     open_object(out, "lease");
     put_int(out, "durationSeconds", entity->lease_given_seconds);

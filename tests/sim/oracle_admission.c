@@ -186,9 +186,16 @@ judge(const struct sim_admitted *admitted, const struct sim_wish *wish, bool for
  */
 
 static void
+count_use(struct sim_admitted *admitted, const struct sim_wish *wish)
+{
+    if (wish->timestamp_ms > admitted->last_active_ms)
+        admitted->last_active_ms = wish->timestamp_ms;
+}
+
+static void
 be_active(struct sim_admitted *admitted, const struct sim_wish *wish)
 {
-    admitted->last_active_ms = wish->timestamp_ms;
+    count_use(admitted, wish);
     admitted->active_until_ms = wish->active ? wish->timestamp_ms + wish->active_ttl_ms : 0;
     admitted->started |= wish->active && !admitted->shape.auto_start;
 }
@@ -214,7 +221,7 @@ apply(struct sim_admitted *admitted, const struct sim_wish *wish, const struct o
                                           .created_ms = wish->timestamp_ms,
                                           .last_origin_ms = wish->timestamp_ms};
     }
-    admitted->last_active_ms = wish->timestamp_ms;
+    count_use(admitted, wish);
     admitted->shape = wish->shape;
     admitted->stopped = wish->shape.state == SLU_WISH_STOPPED;
 }
