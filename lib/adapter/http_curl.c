@@ -65,8 +65,7 @@ struct slu_http_client {
 
 static void pump_later(struct slu_http_client *client);
 
-/* --- ending
- * ------------------------------------------------------------------------------------------ */
+/* --- ending ---------------------------------------------------------------------------------- */
 
 static void
 release_handle(struct slu_http_client *client)
@@ -171,8 +170,7 @@ end_expired(struct slu_http_transfer *transfer)
     end_transfer(transfer, CURLE_OPERATION_TIMEDOUT);
 }
 
-/* --- starting
- * ---------------------------------------------------------------------------------------- */
+/* --- starting -------------------------------------------------------------------------------- */
 
 static struct slu_http_transfer *
 rested_transfer(struct slu_http_client *client)
@@ -280,8 +278,7 @@ pump_later(struct slu_http_client *client)
     slu_later_add(&client->later, &client->pump, pump, client);
 }
 
-/* --- queues
- * ------------------------------------------------------------------------------------------ */
+/* --- queues ---------------------------------------------------------------------------------- */
 
 struct slu_http_queue *
 slu_http_queue_open(struct slu_http_client *client,
@@ -369,8 +366,7 @@ slu_http_queue_counts(const struct slu_http_queue *queue, struct slu_http_queue_
     ret->waiting_low = queue->lanes[1].count;
 }
 
-/* --- client
- * ------------------------------------------------------------------------------------------ */
+/* --- client ---------------------------------------------------------------------------------- */
 
 enum slu_status
 slu_http_client_open(struct uv_loop_s *loop,

@@ -34,8 +34,7 @@ tell_expired(uv_timer_t *timer)
     transfer->expired(transfer);
 }
 
-/* --- curl's callbacks
- * -------------------------------------------------------------------------------- */
+/* --- curl's callbacks ------------------------------------------------------------------------ */
 
 static void
 clear_answer(struct slu_http_response *response)
@@ -150,8 +149,7 @@ take_header(char *line, size_t unit, size_t count, void *context)
     return size;
 }
 
-/* --- request
- * ----------------------------------------------------------------------------------------- */
+/* --- request --------------------------------------------------------------------------------- */
 
 static bool
 has_line_break(const char *text)
@@ -240,8 +238,7 @@ slu_http_transfer_load(struct slu_http_transfer *transfer, struct slu_http_job *
     return load_headers(transfer, request);
 }
 
-/* --- end
- * --------------------------------------------------------------------------------------------- */
+/* --- end ------------------------------------------------------------------------------------- */
 
 enum slu_http_end
 slu_http_transfer_verdict(const struct slu_http_transfer *transfer, CURLcode code)
@@ -298,8 +295,7 @@ slu_http_transfer_end(struct slu_http_transfer *transfer, CURLcode code)
     slu_http_response_done(response); /* A large body does not stay with the resting handle. */
 }
 
-/* --- life
- * -------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------ */
 
 static void
 set_options(struct slu_http_transfer *transfer, const struct slu_http_transfer_settings *settings)

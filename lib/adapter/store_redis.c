@@ -145,8 +145,7 @@ slu_store_rewrite_finish(struct slu_store *store, int shard, slu_view_done_fn *d
     slu_redis_views_finish(store->views, shard, done, context);
 }
 
-/* --- observations
- * ------------------------------------------------------------------------------------ */
+/* --- observations ---------------------------------------------------------------------------- */
 
 static bool
 send_command(struct slu_store *store,

@@ -93,8 +93,7 @@ forget_timer(uv_handle_t *handle)
     release_handle(handle->data);
 }
 
-/* --- glue between hiredis and libuv
- * ------------------------------------------------------------------ */
+/* --- glue between hiredis and libuv ---------------------------------------------------------- */
 
 /* An error is forwarded as readiness: hiredis then meets it in read(2) or connect(2) and says which
  * it is. Either step may end the context, which is why `redis` is looked at again between them. */
@@ -217,8 +216,7 @@ attach(struct slu_redis_link *link, redisAsyncContext *redis)
     return true;
 }
 
-/* --- commands
- * ---------------------------------------------------------------------------------------- */
+/* --- commands -------------------------------------------------------------------------------- */
 
 static void
 drop_context(struct slu_redis_link *link)
@@ -311,8 +309,7 @@ slu_redis_link_backlog(const struct slu_redis_link *link)
     return link->backlog;
 }
 
-/* --- connecting
- * -------------------------------------------------------------------------------------- */
+/* --- connecting ------------------------------------------------------------------------------ */
 
 static void
 finish_handshake(void *context, const struct redisReply *reply)

@@ -146,8 +146,7 @@ read_word(const struct redisReply *reply, bool *ret_sweep)
     return SLU_VIEW_DOWN;
 }
 
-/* --- sending
- * ----------------------------------------------------------------------------------------- */
+/* --- sending --------------------------------------------------------------------------------- */
 
 struct script_call {
     enum slu_redis_script script;
@@ -215,8 +214,7 @@ sweep(struct slu_redis_views *views, const struct head *head)
     (void) call_script(views, &(struct script_call){.script = SLU_REDIS_SWEEP, .head = head});
 }
 
-/* --- jobs
- * -------------------------------------------------------------------------------------------- */
+/* --- jobs ------------------------------------------------------------------------------------ */
 
 static void
 end_job(void *context)
@@ -348,8 +346,7 @@ release_waiting(struct shard *shard, const struct rewrite *rewrite)
     }
 }
 
-/* --- rewrites
- * ---------------------------------------------------------------------------------------- */
+/* --- rewrites -------------------------------------------------------------------------------- */
 
 static void
 free_rewrite(struct rewrite *rewrite)
@@ -527,8 +524,7 @@ slu_redis_views_finish(struct slu_redis_views *views,
     feed(rewrite);
 }
 
-/* --- life
- * -------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------ */
 
 struct slu_redis_views *
 slu_redis_views_new(struct slu_redis_link *link, struct slu_later *later, const char *key_prefix)

@@ -163,8 +163,7 @@ backend_of(const char *url)
     return backend;
 }
 
-/* --- answering
- * --------------------------------------------------------------------------------------- */
+/* --- answering ------------------------------------------------------------------------------- */
 
 static void
 free_answer(uv_handle_t *handle)
@@ -202,8 +201,7 @@ answer_later(struct slu_store *store, struct answer content)
     uv_idle_start(&answer->idle, give_answer);
 }
 
-/* --- views
- * ------------------------------------------------------------------------------------------- */
+/* --- views ----------------------------------------------------------------------------------- */
 
 /* APPLIED: nothing stands against this head writing here. */
 static enum slu_view_result
@@ -303,8 +301,7 @@ slu_store_rewrite_finish(struct slu_store *store, int shard, slu_view_done_fn *d
         store, (struct answer){.done = done, .context = context, .shard = shard, .result = result});
 }
 
-/* --- observations
- * ------------------------------------------------------------------------------------ */
+/* --- observations ---------------------------------------------------------------------------- */
 
 void
 slu_store_observe(struct slu_store *store,
@@ -340,8 +337,7 @@ slu_store_observations(struct slu_store *store,
         store, (struct answer){.seen = seen, .observed = done, .context = context, .shard = shard});
 }
 
-/* --- life
- * -------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------ */
 
 enum slu_status
 slu_store_open(struct uv_loop_s *loop,
@@ -400,8 +396,7 @@ slu_store_trouble(const struct slu_store *store)
     return away ? "taken away" : "";
 }
 
-/* --- what happens to a store
- * ------------------------------------------------------------------------- */
+/* --- what happens to a store ----------------------------------------------------------------- */
 
 void
 fake_store_down(bool down)

@@ -55,8 +55,7 @@ static int port, dead_port;
 static int server_input;
 static pid_t server;
 
-/* --- the server
- * -------------------------------------------------------------------------------------- */
+/* --- the server ------------------------------------------------------------------------------ */
 
 static int
 start_server(void)
@@ -77,10 +76,13 @@ start_server(void)
     close(input[0]);
     close(output[1]);
     server_input = input[1];
+    /* A whole line: an unbuffered Python writes the number and its end apart. */
+    FILE *lines = failed ? NULL : fdopen(output[0], "r");
     char text[16] = "";
-    const ssize_t size = failed ? -1 : read(output[0], text, sizeof(text) - 1);
-    close(output[0]);
-    port = size > 0 ? (int) strtol(text, NULL, 10) : 0;
+    if (lines && fgets(text, sizeof(text), lines))
+        port = (int) strtol(text, NULL, 10);
+    if (lines)
+        fclose(lines);
     dead_port = 1; /* tcpmux: nobody listens on it, and nobody without rights can begin to. */
     return port > 0 ? 0 : -1;
 }
@@ -93,8 +95,7 @@ stop_server(void)
     waitpid(server, NULL, 0);
 }
 
-/* --- driving the loop
- * -------------------------------------------------------------------------------- */
+/* --- driving the loop ------------------------------------------------------------------------ */
 
 static void
 note_timeout(uv_timer_t *timer)
@@ -123,14 +124,23 @@ run_all(struct fixture *fixture)
     run_until_ended(fixture, fixture->count);
 }
 
+/* Until the job is about to leave; it must not end before. */
+static void
+run_until_asked(struct fixture *fixture, const struct outcome *outcome)
+{
+    while (outcome->asked == 0) {
+        assert_false(outcome->done);
+        uv_run(&fixture->loop, UV_RUN_ONCE);
+    }
+}
+
 static int64_t
 now_ms(void)
 {
     return (int64_t) (uv_hrtime() / 1000000);
 }
 
-/* --- jobs
- * -------------------------------------------------------------------------------------------- */
+/* --- jobs ------------------------------------------------------------------------------------ */
 
 static void
 keep_header(const struct slu_http_response *response, const char *name, char ret_value[464])
@@ -289,8 +299,7 @@ end_test(void **state)
     return 0;
 }
 
-/* --- what a request and an answer carry
- * -------------------------------------------------------------- */
+/* --- what a request and an answer carry ------------------------------------------------------ */
 
 static void
 test_a_request_arrives_as_it_was_written(void **state)
@@ -397,8 +406,7 @@ test_a_body_up_to_the_cap_is_taken_and_one_above_is_not(void **state)
     expect_end(exchange(fixture, path, (struct wish){.timeout_ms = 15000}), SLU_HTTP_UNKNOWN);
 }
 
-/* --- never sent, or unknown
- * -------------------------------------------------------------------------- */
+/* --- never sent, or unknown ------------------------------------------------------------------ */
 
 static void
 test_what_cannot_leave_was_never_sent(void **state)
@@ -521,8 +529,7 @@ test_a_look_on_a_dying_connection_may_be_sent_again(void **state)
     assert_int_equal(outcome->asked, 2);
 }
 
-/* --- admission
- * --------------------------------------------------------------------------------------- */
+/* --- admission ------------------------------------------------------------------------------- */
 
 static int
 read_peak(struct fixture *fixture, const char *group)
@@ -682,8 +689,7 @@ test_counts_tell_what_became_of_the_jobs(void **state)
     assert_int_equal(counts.in_flight + counts.waiting + counts.waiting_low, 0);
 }
 
-/* --- the end
- * ----------------------------------------------------------------------------------------- */
+/* --- the end --------------------------------------------------------------------------------- */
 
 static void
 test_a_closed_queue_drops_what_waits_and_keeps_what_flies(void **state)
@@ -692,8 +698,7 @@ test_a_closed_queue_drops_what_waits_and_keeps_what_flies(void **state)
     struct slu_http_queue *queue = slu_http_queue_open(fixture->client, "closing", 1, 0);
     const struct outcome *flies =
         submit(fixture, "/wait?ms=200", (struct wish){.queue = queue, .gated = true});
-    while (flies->asked == 0)
-        uv_run(&fixture->loop, UV_RUN_ONCE);
+    run_until_asked(fixture, flies);
     const struct outcome *waits = submit(fixture, "/ok", (struct wish){.queue = queue});
     slu_http_queue_close(queue);
     assert_false(waits->done);
@@ -709,8 +714,7 @@ test_closing_the_client_ends_every_job(void **state)
     slu_http_queue_limits(fixture->queue, 1, 0);
     const struct outcome *flies =
         submit(fixture, "/wait?ms=2000", (struct wish){.method = "POST", .gated = true});
-    while (flies->asked == 0)
-        uv_run(&fixture->loop, UV_RUN_ONCE);
+    run_until_asked(fixture, flies);
     const struct outcome *waits = submit(fixture, "/ok", (struct wish){0});
     const struct outcome *low = submit(fixture, "/ok", (struct wish){.low_lane = true});
     close_client(fixture);

@@ -38,8 +38,7 @@ struct fixture {
     int asked;
 };
 
-/* --- driving the loop
- * -------------------------------------------------------------------------------- */
+/* --- driving the loop ------------------------------------------------------------------------ */
 
 static void
 note_timeout(uv_timer_t *timer)
@@ -104,8 +103,7 @@ close_store(struct fixture *fixture, struct slu_store **store)
     run_until(fixture, &closed);
 }
 
-/* --- asking
- * ------------------------------------------------------------------------------------------ */
+/* --- asking ---------------------------------------------------------------------------------- */
 
 static void
 note_result(void *context, int shard, enum slu_view_result result)
@@ -290,8 +288,7 @@ end_test(void **state)
     return 0;
 }
 
-/* --- sequence
- * ---------------------------------------------------------------------------------------- */
+/* --- sequence -------------------------------------------------------------------------------- */
 
 static void
 test_the_first_write_into_an_empty_store_is_a_gap(void **state)
@@ -481,8 +478,7 @@ test_a_thousand_records_of_2_kb_are_one_batch(void **state)
     assert_int_equal(put(fixture, 1, 3, "sandbox/first", 3), SLU_VIEW_APPLIED);
 }
 
-/* --- accidents
- * --------------------------------------------------------------------------------------- */
+/* --- accidents ------------------------------------------------------------------------------- */
 
 static void
 test_a_wipe_between_two_writes_is_a_gap_and_heals(void **state)
@@ -637,8 +633,7 @@ test_a_store_that_is_away_opens_and_answers_down(void **state)
     subject_revive();
 }
 
-/* --- rewriting
- * --------------------------------------------------------------------------------------- */
+/* --- rewriting ------------------------------------------------------------------------------- */
 
 static void
 test_batches_during_a_rewrite_follow_on_it(void **state)
@@ -711,8 +706,7 @@ test_twenty_thousand_statuses_are_one_rewrite(void **state)
     expect_status("sandbox/s-7", 11);
 }
 
-/* --- observations
- * ------------------------------------------------------------------------------------ */
+/* --- observations ---------------------------------------------------------------------------- */
 
 struct observed {
     int count;
@@ -822,8 +816,7 @@ test_observations_of_a_store_that_is_away_are_incomplete(void **state)
     subject_revive();
 }
 
-/* --- the end
- * ----------------------------------------------------------------------------------------- */
+/* --- the end --------------------------------------------------------------------------------- */
 
 static void
 test_closing_answers_what_is_still_open(void **state)
