@@ -86,10 +86,12 @@ skip_value(const char *at, const char *end)
 struct slu_slices
 slu_slices_of(struct slu_slice container)
 {
+    if (!container.text)
+        return (struct slu_slices){0};
     const char *end = container.text + container.size;
-    const char *at = container.text ? skip_space(container.text, end) : end;
-    if (!container.text || at >= end || (*at != '{' && *at != '['))
-        return (struct slu_slices){.broken = container.text != NULL};
+    const char *at = skip_space(container.text, end);
+    if (at >= end || (*at != '{' && *at != '['))
+        return (struct slu_slices){.broken = true};
     return (struct slu_slices){.at = at + 1, .end = end, .close = *at == '{' ? '}' : ']'};
 }
 
