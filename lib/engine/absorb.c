@@ -398,7 +398,11 @@ static bool
 may_repeat_create(const struct slu_engine *engine, const struct slu_entity *entity)
 {
     const struct slu_provider_instance *instance = slu_instance_of(engine, entity);
-    return entity->motion->main.action == SLU_ACTION_CREATE && instance &&
+    const struct slu_motion *motion = entity->motion;
+    char body_sha256[65];
+    slu_create_body_sha256(entity, body_sha256);
+    return motion->main.action == SLU_ACTION_CREATE && !motion->create_spent && instance &&
+           strcmp(body_sha256, motion->body_sha256) == 0 &&
            slu_instance_has(instance, "idempotent_create") &&
            slu_goal_now(engine, entity) == SLU_GOAL_RUNNING;
 }
@@ -437,7 +441,11 @@ absorb_look_by_label(struct slu_engine *engine,
         adopt(engine, entity, ours);
         return;
     }
-    const struct slu_seen *earlier = bound ? NULL : find_earlier(entity, facts);
+    /* A life that ends leaves nothing: whatever else carries its labels goes, too. */
+    const bool ends = slu_goal_now(engine, entity) == SLU_GOAL_GONE;
+    const struct slu_seen *earlier = bound && !ends ? NULL : find_earlier(entity, facts);
+    if (!earlier && bound && ends)
+        earlier = find_ours(entity, facts);
     if (earlier) {
         const int64_t session_ms = entity->session_created_at_ms;
         const int64_t unanswered_until_ms = motion->unanswered_until_ms;
@@ -592,8 +600,11 @@ absorb_side(struct slu_engine *engine,
             const struct slu_facts *facts)
 {
     struct slu_motion *motion = entity->motion;
+    const bool of_bound =
+        open->uid_offset == entity->uid_offset && open->incarnation == entity->instance_incarnation;
     motion->side.id = 0;
-    if (open->action != SLU_ACTION_EXTEND) { /* Overtaken, and now answered. */
+    /* Overtaken, and now answered; or about an instance that is bound no more. */
+    if (open->action != SLU_ACTION_EXTEND || !of_bound) {
         motion->side = (struct slu_waiting){0};
         slu_mark_dirty(engine, entity);
         if (facts->outcome == SLU_OUTCOME_AMBIGUOUS)

@@ -271,7 +271,8 @@ sim_admission_accepted(struct sim_world *world,
         complain(world, wish, &opinion, repeated ? "repeated" : "accepted", generation);
     if (opinion.verdict == ACCEPTED)
         apply(admitted, wish, &opinion);
-    admitted->active_epoch = world->oracle.leaders[world->wishes.shard[wish->key]].epoch;
+    if (wish->kind == SIM_WISH_ACTIVITY)
+        admitted->active_epoch = world->oracle.leaders[world->wishes.shard[wish->key]].epoch;
 }
 
 void

@@ -238,6 +238,24 @@ test_calls_without_an_answer_are_waited_for_beside_an_earlier_instance(void **st
     assert_member(rig, KEY, "phase", "\"deleted\"");
 }
 
+/* A CREATE that may still land is repeated only word for word; another body waits for it. */
+static void
+test_calls_with_another_body_wait_until_the_first_can_land_no_more(void **state)
+{
+    struct rig *rig = *state;
+    rig_publish(rig, KEY, LEASE(1200));
+    rig_end(rig, SLU_ACTION_CREATE, SLU_OUTCOME_AMBIGUOUS);
+    rig_publish(rig, KEY, LEASE(600));
+    rig_wait(rig, 2000);
+    rig_end(rig, SLU_ACTION_INSPECT, SLU_OUTCOME_DONE); /* Nothing listed yet. */
+    rig_no_call(rig);
+    rig_wait(rig, 60000);
+    rig_end(rig, SLU_ACTION_INSPECT, SLU_OUTCOME_DONE);
+    struct slu_call *create = rig_call(rig, SLU_ACTION_CREATE);
+    assert_int_equal(create->incarnation, 2);
+    slu_call_free(create);
+}
+
 int
 main(void)
 {
@@ -250,6 +268,7 @@ main(void)
         TEST(test_calls_overtaken_before_they_left_do_not_leave),
         TEST(test_calls_of_an_earlier_life_are_waited_for_by_the_deletion_of_a_later_one),
         TEST(test_calls_never_delete_what_a_list_shows_twice),
+        TEST(test_calls_with_another_body_wait_until_the_first_can_land_no_more),
         TEST(test_calls_renew_a_lease_whose_extension_went_to_another_leader),
         TEST(test_calls_without_an_answer_are_waited_for_beside_an_earlier_instance),
         TEST(test_calls_settle_one_record_on_trial_before_the_next),
