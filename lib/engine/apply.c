@@ -217,15 +217,18 @@ slu_apply_activity(struct slu_engine *engine,
 
     sandbox->active_until_ms = active ? append_ms + ttl_ms : 0;
     count_use(sandbox, append_ms);
-    if (active) {
+    /* The end of use is use as well: called idle and not paused yet, its clock starts anew. */
+    const bool not_paused_yet = sandbox->idle && sandbox->phase == SLU_PHASE_RUNNING;
+    if (active || not_paused_yet)
         sandbox->idle = false;
+    if (active) {
         sandbox->started = sandbox->started || !sandbox->auto_start;
     }
     /* A promise that reaches much further than the written one is written at once: the next leader
      * knows no other. */
     const bool further = sandbox->active_until_ms - sandbox->active_told_until_ms >=
                          engine->config.activity_write_ms;
-    if (flips || (active && further) ||
+    if (flips || not_paused_yet || (active && further) ||
         append_ms - sandbox->updated_at_ms >= engine->config.activity_write_ms) {
         sandbox->active_told_until_ms = sandbox->active_until_ms;
         slu_mark_dirty(engine, sandbox);

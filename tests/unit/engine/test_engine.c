@@ -209,6 +209,20 @@ test_engine_deletes_with_two_looks(void **state)
 }
 
 static void
+test_engine_calls_nothing_gone_while_another_carries_its_labels(void **state)
+{
+    struct rig *rig = *state;
+    make_running(rig, RUNNING);
+    rig_publish(rig, KEY, NULL);
+    rig_end(rig, SLU_ACTION_DELETE, SLU_OUTCOME_GONE);
+    rig_serve(rig, SLU_ACTION_INSPECT, "i2", SLU_LIFE_RUNNING); /* A second one of this life. */
+    assert_member(rig, KEY, "phase", "\"deleting\"");
+    struct slu_call *other = rig_call(rig, SLU_ACTION_DELETE);
+    assert_string_equal(other->external_id, "i2");
+    slu_call_free(other);
+}
+
+static void
 test_engine_buries_a_deleted_life_after_its_retention(void **state)
 {
     struct rig *rig = *state;
@@ -623,6 +637,7 @@ main(void)
         TEST(test_engine_looks_after_a_pause_without_an_answer),
         TEST(test_engine_pauses_again_what_was_resumed_behind_its_back),
         TEST(test_engine_deletes_with_two_looks),
+        TEST(test_engine_calls_nothing_gone_while_another_carries_its_labels),
         TEST(test_engine_buries_a_deleted_life_after_its_retention),
         TEST(test_engine_deletes_again_when_the_instance_stays),
         TEST(test_engine_waits_for_a_create_in_flight_before_it_calls_it_deleted),
