@@ -296,8 +296,11 @@ int
 resources_read(const struct cli *cli, const struct selection *selection, struct resources *ret)
 {
     char why[256];
-    if (resources_read_views(cli, selection, ret, why, sizeof(why)) == CLI_OK)
-        return CLI_OK;
+    if (resources_read_views(cli, selection, ret, why, sizeof(why)) == CLI_OK) {
+        /* That one resource is nowhere is for the log to say: a shard may have no view yet. */
+        const bool absent = selection->key[0] && ret->count == 0;
+        return absent ? resources_read_log(cli, selection, ret) : CLI_OK;
+    }
     resources_done(ret);
     fprintf(stderr, "sluice: no views in Redis at %s (%s): reading the log instead\n",
             cli->settings.redis_url, why);
