@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any answer to any exchange of any call leaves facts that the engine can use: an outcome of the
  * list, texts that end, no absence taken for proof. The first bytes choose the exchange. */
+#include "fuzz.h"
 #include "slu/base/memory.h"
 #include "slu/provider/provider.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const types[] = {"e2b", "local"};
 static const char *const content_types[] = {"application/json", "application/connect+json",
