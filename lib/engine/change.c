@@ -317,6 +317,7 @@ slu_unpark(struct slu_entity *entity)
 void
 slu_plan_soon(struct slu_engine *engine, struct slu_entity *entity)
 {
+    entity->soon = true;
     slu_due_set(&engine->due, entity, engine->now_ms);
 }
 

@@ -630,6 +630,8 @@ void
 slu_decide(struct slu_engine *engine, struct slu_entity *entity)
 {
     engine->counters.plans++;
+    engine->counters.facts += !entity->soon; /* Its time has come: a fact, too. */
+    entity->soon = false;
     if (is_over(entity)) {
         decide_over(engine, entity);
         return;

@@ -291,4 +291,14 @@ sim_oracle_silence_ends(struct sim_world *world)
                     (long long) oracle->events, (long long) oracle->statuses,
                     (long long) oracle->quiet_statuses, (long long) extended);
     }
+
+    /* Two plans for one fact would be a loop that works for nothing; a few may coincide. */
+    int64_t plans;
+    int64_t facts;
+    count_plans(world, &plans, &facts);
+    plans -= oracle->plans_before;
+    facts -= oracle->facts_before;
+    if (plans * 10 > facts * 12 + 50)
+        sim_violate(world, SIM_FEW_PLANS_PER_FACT, "%lld plans for %lld facts", (long long) plans,
+                    (long long) facts);
 }
