@@ -22,7 +22,7 @@
 enum {
     CONNECTIONS_MAX = 4096,
     CONNECTION_MEMORY = 64 * 1024, /* Bounds the headers; also the unit of uploads. */
-    IDLE_SECONDS_MAX = 75,
+    IDLE_SECONDS_MAX = 50,
     TARGET_MAX = 16 * 1024,
     DRAIN_MAX = 8 * 1024 * 1024,
 };
@@ -209,15 +209,16 @@ take_headers(struct slu_host_request *request, const char *method)
     const char *length = slu_host_request_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
 
     request->sandbox_id = sandbox_id ? slu_strdup(sandbox_id) : NULL;
-    if (strlen(request->target) > TARGET_MAX)
+    if (strlen(request->target) > TARGET_MAX) {
         slu_host_respond_error(request, 414, NULL, "the request target is longer than %d bytes",
                                TARGET_MAX);
-    else if (slu_host_routes_find(request, method) && length &&
-             strtoll(length, NULL, 10) > request->body_max)
+    } else if (slu_host_routes_find(request, method) && length &&
+               strtoll(length, NULL, 10) > request->body_max) {
         slu_host_respond_error(request, 413, NULL, "a body of %s bytes is above the limit of %lld",
                                length, (long long) request->body_max);
-    else if (!request->response && request->route->prepare)
+    } else if (!request->response && request->route->prepare) {
         request->route->prepare(request);
+    }
 
     /* A body of some size is read past an error, or its sender would never see the answer. */
     const bool too_much = request->response && length && strtoll(length, NULL, 10) > DRAIN_MAX;
@@ -233,17 +234,18 @@ take_body(struct slu_host_request *request, const char *bytes, size_t *size)
     if (request->response) /* Refused: the rest is read and dropped, within reason. */
         return request->received > request->body_max + DRAIN_MAX ? MHD_NO : MHD_YES;
 
-    if (request->received > request->body_max)
+    if (request->received > request->body_max) {
         slu_host_respond_error(request, 413, NULL, "the body is above the limit of %lld bytes",
                                (long long) request->body_max);
-    else if (request->sink)
+    } else if (request->sink) {
         request->sink(request, bytes, got);
-    else
+    } else {
         slu_buffer_append(&request->body, bytes, got);
+    }
     return MHD_YES;
 }
 
-static enum MHD_Result
+static enum MHD_Result // NOLINTNEXTLINE(readability-function-size): the library's parameters.
 handle(void *cls,
        struct MHD_Connection *connection,
        const char *url,
@@ -310,6 +312,8 @@ on_before_poll(uv_prepare_t *prepare)
         run(host);
 }
 
+SLU_PRINTF(2, 0)
+
 static void
 log_library(void *cls, const char *format, va_list arguments)
 {
@@ -359,7 +363,7 @@ parse_listen(const char *text, struct sockaddr_storage *ret_address, struct slu_
 enum slu_status
 slu_host_server_start(struct slu_host *host, struct slu_error *reterr)
 {
-    struct sockaddr_storage address;
+    struct sockaddr_storage address = {0};
     const enum slu_status status = parse_listen(host->config.listen, &address, reterr);
     if (status)
         return status;
