@@ -124,7 +124,7 @@ free_shards(struct slu_shards *shards)
     slu_events_done(&shards->events); /* Records that nobody took are counted by the input. */
     slu_elector_free(shards->elector);
     slu_reaper_take(shards->reaper, slu_input_free(shards->input));
-    slu_reaper_take(shards->reaper, slu_reader_close(shards->reader));
+    slu_reader_close(shards->reader, shards->reaper);
     (void) slu_reaper_close(shards->reaper, DESTROY_PATIENCE_MS);
     slu_kafka_done(&shards->kafka);
     slu_lock_done(&shards->lock, &shards->changed);

@@ -24,35 +24,51 @@ enum {
 
 struct slu_reader {
     rd_kafka_t *client;
+    rd_kafka_t *whole; /* Sees uncommitted records, and is only asked for ends. */
     rd_kafka_topic_t *topics[SLU_TOPIC_COUNT];
 };
+
+static rd_kafka_t *
+make_client(const struct slu_kafka *kafka, bool whole, struct slu_error *reterr)
+{
+    rd_kafka_conf_t *conf = slu_kafka_reading_conf(kafka, "5", reterr);
+    if (!conf)
+        return NULL;
+    if (whole)
+        rd_kafka_conf_set(conf, "isolation.level", "read_uncommitted", NULL, 0);
+    return slu_kafka_new(RD_KAFKA_CONSUMER, conf, reterr);
+}
 
 enum slu_status
 slu_reader_open(const struct slu_kafka *kafka,
                 struct slu_reader **ret_reader,
                 struct slu_error *reterr)
 {
-    rd_kafka_conf_t *conf = slu_kafka_reading_conf(kafka, "5", reterr);
-    rd_kafka_t *client = conf ? slu_kafka_new(RD_KAFKA_CONSUMER, conf, reterr) : NULL;
+    rd_kafka_t *client = make_client(kafka, false, reterr);
     if (!client)
         return SLU_INVALID;
-
+    rd_kafka_t *whole = make_client(kafka, true, reterr);
+    if (!whole) {
+        rd_kafka_destroy(client);
+        return SLU_INVALID;
+    }
     struct slu_reader *reader = slu_alloc(sizeof(*reader));
     reader->client = client;
+    reader->whole = whole;
     slu_kafka_topics_open(kafka, client, reader->topics);
     *ret_reader = reader;
     return SLU_OK;
 }
 
-rd_kafka_t *
-slu_reader_close(struct slu_reader *reader)
+void
+slu_reader_close(struct slu_reader *reader, struct slu_reaper *reaper)
 {
     if (!reader)
-        return NULL;
-    rd_kafka_t *client = reader->client;
+        return;
     slu_kafka_topics_close(reader->topics);
+    slu_reaper_take(reaper, reader->client);
+    slu_reaper_take(reaper, reader->whole);
     free(reader);
-    return client;
 }
 
 rd_kafka_t *
@@ -95,19 +111,20 @@ slu_reader_partitions(struct slu_reader *reader,
 
 enum slu_status
 slu_reader_bounds(struct slu_reader *reader,
-                  enum slu_topic topic,
-                  int partition,
+                  const struct slu_reader_place *place,
                   int64_t *ret_begin,
                   int64_t *ret_end,
                   struct slu_error *reterr)
 {
+    const char *name = name_of(reader, place->topic);
+    rd_kafka_t *client = place->end == SLU_READER_WHOLE ? reader->whole : reader->client;
     const rd_kafka_resp_err_t code = rd_kafka_query_watermark_offsets(
-        reader->client, name_of(reader, topic), partition, ret_begin, ret_end, ASK_TIMEOUT_MS);
+        client, name, place->partition, ret_begin, ret_end, ASK_TIMEOUT_MS);
     if (!code)
         return SLU_OK;
     (void) slu_kafka_fail_code(reterr, SLU_RETRY, "asking for the end", code);
     if (reterr)
-        slu_error_prefix(reterr, "%s[%d]", name_of(reader, topic), partition);
+        slu_error_prefix(reterr, "%s[%d]", name, place->partition);
     return SLU_RETRY;
 }
 
@@ -209,22 +226,21 @@ keep_newest(void *context, const struct slu_record *record, struct slu_error *re
 /* From the tail backwards: the last offsets may all be control records and aborted ones. */
 static enum slu_status
 read_tail(struct slu_reader *reader,
-          int shard,
+          const struct slu_reader_place *place,
           const atomic_bool *stop,
           struct slu_shard_found *found,
           struct slu_error *reterr)
 {
     int64_t begin;
     int64_t end;
-    enum slu_status status =
-        slu_reader_bounds(reader, SLU_TOPIC_SHARDS, shard, &begin, &end, reterr);
+    enum slu_status status = slu_reader_bounds(reader, place, &begin, &end, reterr);
     int64_t from = end;
     for (int64_t tail = TAIL_FIRST; !status && !found->is_there && from > begin;
          tail *= TAIL_FACTOR) {
         from = end - tail > begin ? end - tail : begin;
         const struct slu_reading reading = {
-            .topic = SLU_TOPIC_SHARDS,
-            .partition = shard,
+            .topic = place->topic,
+            .partition = place->partition,
             .from = from,
             .end = end,
             .visit = keep_newest,
@@ -239,12 +255,14 @@ read_tail(struct slu_reader *reader,
 enum slu_status
 slu_reader_newest(struct slu_reader *reader,
                   int shard,
+                  enum slu_reader_end end,
                   const atomic_bool *stop,
                   struct slu_shard_found *ret_found,
                   struct slu_error *reterr)
 {
     *ret_found = (struct slu_shard_found){0};
-    enum slu_status status = read_tail(reader, shard, stop, ret_found, reterr);
+    const struct slu_reader_place place = {SLU_TOPIC_SHARDS, shard, end};
+    enum slu_status status = read_tail(reader, &place, stop, ret_found, reterr);
     if (status)
         return status;
     if (!ret_found->is_there) {

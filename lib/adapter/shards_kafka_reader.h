@@ -6,6 +6,7 @@
 #define SLU_ADAPTER_SHARDS_KAFKA_READER_H
 
 #include "shards_kafka_client.h"
+#include "shards_kafka_reaper.h"
 #include "slu/model/shard_record.h"
 
 #include <stdatomic.h>
@@ -17,8 +18,8 @@ enum slu_status slu_reader_open(const struct slu_kafka *kafka,
                                 struct slu_reader **ret_reader,
                                 struct slu_error *reterr);
 
-/* Gives the client back, for the reaper. Nobody may be reading. */
-rd_kafka_t *slu_reader_close(struct slu_reader *reader);
+/* Nobody may be reading. NULL is fine. */
+void slu_reader_close(struct slu_reader *reader, struct slu_reaper *reaper);
 rd_kafka_t *slu_reader_client(const struct slu_reader *reader);
 
 /* Partitions of a topic; NOT_FOUND when it does not exist. */
@@ -27,10 +28,23 @@ enum slu_status slu_reader_partitions(struct slu_reader *reader,
                                       int *ret_count,
                                       struct slu_error *reterr);
 
-/* Where the log begins, and the last stable offset: the position of a reader who has seen all. */
+/* Which end of a partition is meant. */
+enum slu_reader_end {
+    SLU_READER_STABLE, /* The last stable offset: what a reader of committed records can reach now.
+                        */
+    SLU_READER_WHOLE,  /* The end of the log. A transaction that is still open, or whose marks are
+                          not  written yet although its commit was answered, lies before it: a read to
+                          here  waits for its fate. */
+};
+
+struct slu_reader_place {
+    enum slu_topic topic;
+    int partition;
+    enum slu_reader_end end;
+};
+
 enum slu_status slu_reader_bounds(struct slu_reader *reader,
-                                  enum slu_topic topic,
-                                  int partition,
+                                  const struct slu_reader_place *place,
                                   int64_t *ret_begin,
                                   int64_t *ret_end,
                                   struct slu_error *reterr);
@@ -64,6 +78,7 @@ struct slu_shard_found {
 /* NOT_FOUND when there is none. The caller ends `ret_found` in any case. */
 enum slu_status slu_reader_newest(struct slu_reader *reader,
                                   int shard,
+                                  enum slu_reader_end end,
                                   const atomic_bool *stop,
                                   struct slu_shard_found *ret_found,
                                   struct slu_error *reterr);

@@ -176,12 +176,15 @@ take_producer(struct slu_writer *writer, struct slu_error *reterr)
     return status;
 }
 
-/* The newest shard record, after the ends of both topics are fixed by our taking the id. */
+/* The newest shard record, after the ends of both topics are fixed by our taking the id. To the
+ * whole end: a commit is answered before its marks are written, and a broker that dies in between
+ * writes them after it is back. */
 static enum slu_status
 read_newest(struct slu_writer *writer, struct slu_shard_found *ret_found, struct slu_error *reterr)
 {
-    const enum slu_status status = slu_reader_newest(writer->home->reader, writer->shard,
-                                                     &writer->stopping, ret_found, reterr);
+    const enum slu_status status =
+        slu_reader_newest(writer->home->reader, writer->shard, SLU_READER_WHOLE, &writer->stopping,
+                          ret_found, reterr);
     if (status)
         return status;
     if (strcmp(ret_found->record.cluster, writer->home->cluster) != 0 ||
@@ -216,6 +219,7 @@ confirm_for_claim(struct slu_writer *writer, struct slu_error *reterr)
 static enum slu_status
 read_status(struct slu_writer *writer, const struct slu_shards_sink *sink, struct slu_error *reterr)
 {
+    const struct slu_reader_place place = {SLU_TOPIC_STATUS, writer->shard, SLU_READER_WHOLE};
     struct slu_reading reading = {
         .topic = SLU_TOPIC_STATUS,
         .partition = writer->shard,
@@ -224,8 +228,8 @@ read_status(struct slu_writer *writer, const struct slu_shards_sink *sink, struc
         .stop = &writer->give_up,
         .progress_ms = &writer->claiming_since_ms,
     };
-    enum slu_status status = slu_reader_bounds(writer->home->reader, SLU_TOPIC_STATUS,
-                                               writer->shard, &reading.from, &reading.end, reterr);
+    enum slu_status status =
+        slu_reader_bounds(writer->home->reader, &place, &reading.from, &reading.end, reterr);
     if (!status)
         status = slu_reader_read(writer->home->reader, &reading, reterr);
     return status;

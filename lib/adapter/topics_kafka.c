@@ -86,9 +86,9 @@ open_tool(const struct slu_topics_settings *settings,
 static void
 close_tool(struct tool *tool)
 {
-    rd_kafka_t *client = slu_reader_close(tool->reader);
-    if (client)
-        rd_kafka_destroy_flags(client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+    struct slu_reaper *reaper = slu_reaper_new();
+    slu_reader_close(tool->reader, reaper);
+    (void) slu_reaper_close(reaper, ADMIN_TIMEOUT_MS);
     slu_kafka_done(&tool->kafka);
 }
 
@@ -211,7 +211,7 @@ slu_topics_survey(struct slu_reader *reader,
         status = compare_partitions(reader, ret_found, reterr);
     for (int i = 0; i < ret_found->shard_count && !status; i++) {
         struct slu_shard_found found;
-        status = slu_reader_newest(reader, i, NULL, &found, reterr);
+        status = slu_reader_newest(reader, i, SLU_READER_STABLE, NULL, &found, reterr);
         if (!status)
             status = compare_record(&found.record, i, ret_found->shard_count, ret_found->cluster,
                                     reterr);
@@ -311,8 +311,10 @@ try_partitions(struct slu_reader *reader, struct slu_error *reterr)
         int64_t end;
         enum slu_status status =
             slu_reader_partitions(reader, (enum slu_topic) i, &partitions, reterr);
-        for (int each = 0; each < partitions && !status; each++)
-            status = slu_reader_bounds(reader, (enum slu_topic) i, each, &begin, &end, reterr);
+        for (int each = 0; each < partitions && !status; each++) {
+            const struct slu_reader_place place = {(enum slu_topic) i, each, SLU_READER_STABLE};
+            status = slu_reader_bounds(reader, &place, &begin, &end, reterr);
+        }
         if (status)
             return status;
     }
@@ -385,7 +387,7 @@ find_records(struct tool *tool,
     enum slu_status status = SLU_OK;
     for (int i = 0; i < shard_count && !status; i++) {
         struct slu_shard_found found;
-        status = slu_reader_newest(tool->reader, i, NULL, &found, reterr);
+        status = slu_reader_newest(tool->reader, i, SLU_READER_STABLE, NULL, &found, reterr);
         ret_has[i] = status == SLU_OK;
         if (!status)
             status = compare_record(&found.record, i, shard_count, ret_cluster, reterr);
@@ -614,7 +616,8 @@ check_records(struct tool *tool,
     for (int i = 0; i < shard_count; i++) {
         struct slu_error why;
         struct slu_shard_found found;
-        enum slu_status status = slu_reader_newest(tool->reader, i, NULL, &found, &why);
+        enum slu_status status =
+            slu_reader_newest(tool->reader, i, SLU_READER_STABLE, NULL, &found, &why);
         if (!status)
             status = compare_record(&found.record, i, shard_count, cluster, &why);
         slu_shard_found_done(&found);
@@ -670,7 +673,8 @@ move_positions(struct tool *tool,
     for (int i = shard; i < partitions && !status; i += record->shard_count) {
         int64_t begin;
         int64_t end;
-        status = slu_reader_bounds(tool->reader, SLU_TOPIC_DESIRED, i, &begin, &end, reterr);
+        const struct slu_reader_place place = {SLU_TOPIC_DESIRED, i, SLU_READER_STABLE};
+        status = slu_reader_bounds(tool->reader, &place, &begin, &end, reterr);
         if (!status)
             slu_shard_record_advance(record, i, edge == SLU_TOPICS_END ? end : begin);
     }
@@ -724,7 +728,7 @@ slu_topics_shard_reset(const struct slu_topics_settings *settings,
     struct slu_shard_found found = {0};
     status = open_producer(&tool, id, &producer, reterr);
     if (!status)
-        status = slu_reader_newest(tool.reader, shard, NULL, &found, reterr);
+        status = slu_reader_newest(tool.reader, shard, SLU_READER_WHOLE, NULL, &found, reterr);
     if (!status)
         status = write_reset(&tool, producer, shard, edge, &found.record, reterr);
     if (!status) {

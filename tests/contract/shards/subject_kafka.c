@@ -25,6 +25,7 @@ struct subject {
     rd_kafka_t *plain;    /* A producer. */
     rd_kafka_t *upstream; /* One with transactions; made when needed. */
     rd_kafka_t *consumer; /* Likewise. */
+    rd_kafka_t *whole;    /* Likewise: sees uncommitted records. */
 };
 
 static int subjects;
@@ -65,8 +66,8 @@ on_report(rd_kafka_t *client, const rd_kafka_message_t *message, void *context)
         *(int64_t *) message->_private = message->offset;
 }
 
-rd_kafka_t *
-subject_client(rd_kafka_type_t type, const char *transactional_id)
+static rd_kafka_t *
+make_client(rd_kafka_type_t type, const char *transactional_id, const char *isolation)
 {
     char why[256];
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
@@ -78,6 +79,7 @@ subject_client(rd_kafka_type_t type, const char *transactional_id)
         set(conf, "enable.partition.eof", "true");
         set(conf, "auto.offset.reset", "earliest");
         set(conf, "fetch.wait.max.ms", "10");
+        set(conf, "isolation.level", isolation);
     } else {
         set(conf, "linger.ms", "0");
         set(conf, "message.max.bytes", "2097152");
@@ -89,6 +91,12 @@ subject_client(rd_kafka_type_t type, const char *transactional_id)
     if (!client)
         fail_msg("%s", why);
     return client;
+}
+
+rd_kafka_t *
+subject_client(rd_kafka_type_t type, const char *transactional_id)
+{
+    return make_client(type, transactional_id, "read_committed");
 }
 
 static void
@@ -198,6 +206,8 @@ subject_free(struct subject *subject)
         rd_kafka_destroy(subject->upstream);
     if (subject->consumer)
         rd_kafka_destroy(subject->consumer);
+    if (subject->whole)
+        rd_kafka_destroy(subject->whole);
     rd_kafka_destroy(subject->plain);
     free(subject);
 }
@@ -353,7 +363,7 @@ await_stable(struct subject *subject, const char *topic, int partition)
         assert_int_equal(rd_kafka_query_watermark_offsets(subject->consumer, topic, partition,
                                                           &begin, &stable, WAIT_MS),
                          0);
-        assert_int_equal(rd_kafka_query_watermark_offsets(subject->plain, topic, partition, &begin,
+        assert_int_equal(rd_kafka_query_watermark_offsets(subject->whole, topic, partition, &begin,
                                                           &end, WAIT_MS),
                          0);
     } while (stable != end);
@@ -368,6 +378,8 @@ subject_each(struct subject *subject,
 {
     if (!subject->consumer)
         subject->consumer = subject_client(RD_KAFKA_CONSUMER, NULL);
+    if (!subject->whole)
+        subject->whole = make_client(RD_KAFKA_CONSUMER, NULL, "read_uncommitted");
     await_stable(subject, subject_topic_name(subject, topic), partition);
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_list_add(list, subject_topic_name(subject, topic), partition)->offset =
