@@ -2,7 +2,6 @@
 #include "turn.h"
 
 #include "alarm.h"
-
 #include "calls.h"
 #include "shard_input.h"
 #include "slu/base/log.h"

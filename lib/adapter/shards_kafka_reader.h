@@ -33,8 +33,8 @@ enum slu_reader_end {
     SLU_READER_STABLE, /* The last stable offset: what a reader of committed records can reach now.
                         */
     SLU_READER_WHOLE,  /* The end of the log. A transaction that is still open, or whose marks are
-                          not  written yet although its commit was answered, lies before it: a read to
-                          here  waits for its fate. */
+                          not  written yet although its commit was answered, lies before it: a read
+                          to  here  waits for its fate. */
 };
 
 struct slu_reader_place {

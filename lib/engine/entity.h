@@ -159,7 +159,7 @@ struct slu_entity {
     bool retiring : 1;   /* The bound instance belongs to an ended life: DELETE it first. */
     bool references : 1; /* The spec names other resources: held until they are served. */
     bool rewind_wished : 1;
-    bool soon : 1; /* Planned for a fact that is counted already, not for its time. */
+    bool soon : 1;           /* Planned for a fact that is counted already, not for its time. */
     bool hinted : 1;         /* `life` was read back from the cache: look before any change. */
     bool awaits_reading : 1; /* A deadline passed; the log must first be read up to it. */
 };

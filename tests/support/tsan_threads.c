@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C11 threads on POSIX threads, for programs built with ThreadSanitizer: its runtime of gcc 12 knows
- * only the latter, and dies in a thread that thrd_create made. librdkafka makes all of its so. Linked
- * into such test programs, these take the place of the C library's. Never part of a product. */
+/* C11 threads on POSIX threads, for programs built with ThreadSanitizer: its runtime of gcc 12
+ * knows only the latter, and dies in a thread that thrd_create made. librdkafka makes all of its
+ * so. Linked into such test programs, these take the place of the C library's. Never part of a
+ * product. */
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
@@ -109,8 +110,7 @@ cnd_broadcast(cnd_t *condition)
 int
 cnd_wait(cnd_t *condition, mtx_t *mutex)
 {
-    return result_of(
-        pthread_cond_wait((pthread_cond_t *) condition, (pthread_mutex_t *) mutex));
+    return result_of(pthread_cond_wait((pthread_cond_t *) condition, (pthread_mutex_t *) mutex));
 }
 
 int

@@ -124,7 +124,7 @@ test_wrong_members_are_refused_by_their_path(void **state)
         {"x", "{" MINIMAL ",\"pools\":[\"\"]}", "providers.x.pools[0]"},
         {"x",
          "{" MINIMAL ",\"pools\":[\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\",\"8\",\"9\",\"10\","
-                     "\"11\",\"12\",\"13\",\"14\",\"15\",\"16\"]}",
+         "\"11\",\"12\",\"13\",\"14\",\"15\",\"16\"]}",
          "providers.x.pools: 16 pools without \"default\""},
         {"x", "{" MINIMAL ",\"resyncSeconds\":0}", "providers.x.resyncSeconds"},
     };
