@@ -308,8 +308,9 @@ kill_members(const char *group)
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/cgroup.procs", group);
     FILE *members = fopen(path, "re");
-    int pid;
-    while (members && fscanf(members, "%d", &pid) == 1) {
+    char line[32];
+    while (members && fgets(line, sizeof(line), members)) {
+        const pid_t pid = (pid_t) strtol(line, NULL, 10);
         if (pid > 1)
             kill(pid, SIGKILL);
     }

@@ -16,7 +16,7 @@ struct slu_create_defaults {
 
 /* SLU_NOT_FOUND: no such template. SLU_INVALID: reterr names the member, its value and what would
  * be right. */
-enum slu_status slu_create_body_read(const char *body,
+enum slu_status slu_create_body_read(const char *text,
                                      size_t size,
                                      const struct slu_create_defaults *defaults,
                                      struct slu_host_sandbox *sandbox,

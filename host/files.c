@@ -259,7 +259,7 @@ spool(struct upload *upload, const char *bytes, size_t size)
     return true;
 }
 
-static enum MHD_Result
+static enum MHD_Result // NOLINTNEXTLINE(readability-function-size): the library's parameters.
 take_part(void *cls,
           enum MHD_ValueKind kind,
           const char *key,

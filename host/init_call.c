@@ -138,7 +138,7 @@ on_ready(uv_poll_t *poll, int status, int events)
     update(call);
 }
 
-struct slu_init_call *
+struct slu_init_call * // NOLINTNEXTLINE(readability-function-size): all that a call is.
 slu_init_call_open(uv_loop_t *loop,
                    const char *folder,
                    const struct slu_buffer *request,

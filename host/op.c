@@ -19,7 +19,7 @@ free_op(struct slu_host_op *op)
 }
 
 /* Takes the first operation, which has ended, off the queue. */
-static void
+static void // NOLINTNEXTLINE(misc-no-recursion): as long as the queue of one sandbox.
 pop(struct slu_host_op *op)
 {
     struct slu_host_sandbox *sandbox = op->sandbox;
@@ -47,7 +47,7 @@ after_work(uv_work_t *handle, int cancelled)
     pop(op);
 }
 
-static void
+static void // NOLINTNEXTLINE(misc-no-recursion): as above.
 run_next(struct slu_host_sandbox *sandbox)
 {
     struct slu_host_op *op = sandbox->first_op;

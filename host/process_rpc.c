@@ -277,6 +277,16 @@ text_of(const struct slu_init_value *value)
 }
 
 static void
+add_variable(json_t *environment, const struct slu_init_value *value)
+{
+    SLU_AUTO_FREE char *entry = slu_memdup(value->bytes, value->size);
+    char *equals = strchr(entry, '=');
+    if (equals)
+        *equals++ = '\0';
+    json_object_set_new(environment, entry, json_string(equals ? equals : ""));
+}
+
+static void
 add_process(struct slu_host_unary *unary, struct slu_init_reader reader)
 {
     json_t *arguments = json_array();
@@ -294,13 +304,8 @@ add_process(struct slu_host_unary *unary, struct slu_init_reader reader)
             json_object_set_new(process, "tag", text_of(&value));
         if (value.field == SLU_INIT_F_ARGUMENT)
             json_array_append_new(arguments, text_of(&value));
-        if (value.field == SLU_INIT_F_ENVIRONMENT) {
-            SLU_AUTO_FREE char *entry = slu_memdup(value.bytes, value.size);
-            char *equals = strchr(entry, '=');
-            if (equals)
-                *equals++ = '\0';
-            json_object_set_new(environment, entry, json_string(equals ? equals : ""));
-        }
+        if (value.field == SLU_INIT_F_ENVIRONMENT)
+            add_variable(environment, &value);
     }
     if (!unary->result)
         unary->result = json_array();

@@ -101,12 +101,12 @@ refuse_arguments(scmp_filter_ctx filter)
     for (size_t i = 0; i < SLU_COUNT(families) && !failed; i++) {
         for (; next < families[i] && !failed; next++)
             failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1,
-                                      SCMP_A0(SCMP_CMP_EQ, (unsigned) next));
+                                      SCMP_A0(SCMP_CMP_EQ, (unsigned) next, 0));
         next = families[i] + 1;
     }
     if (!failed)
         failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1,
-                                  SCMP_A0(SCMP_CMP_GE, (unsigned) next));
+                                  SCMP_A0(SCMP_CMP_GE, (unsigned) next, 0));
     return failed;
 }
 
