@@ -4,15 +4,12 @@
 #ifndef SLU_TESTS_FUZZ_CODEC_H
 #define SLU_TESTS_FUZZ_CODEC_H
 
+#include "fuzz.h"
 #include "slu/model/document.h"
 #include "slu/model/fields.h"
 
-#include <assert.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* A refusal says why, in texts that end and are valid UTF-8 (jansson takes no other). */
 [[maybe_unused]] static void

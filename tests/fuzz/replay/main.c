@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs one fuzz target on the files and folders given, without a fuzzer: every build replays the
  * corpora. Without any file it fails, so that a moved corpus is noticed. */
+#include "../fuzz.h"
 #include "slu/base/buffer.h"
 
 #include <dirent.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int
 replay_file(const char *path)
