@@ -73,17 +73,18 @@ slu_buffer_int(struct slu_buffer *buffer, int64_t number)
 void
 slu_buffer_printf(struct slu_buffer *buffer, const char *format, ...)
 {
-    va_list arguments, again;
+    va_list arguments;
     va_start(arguments, format);
-    va_copy(again, arguments);
-
+    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is not seen here by the
+    // analyzer.
     const int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
     assert(length >= 0); /* Only a broken format string of ours could fail. */
 
     reserve(buffer, (size_t) length);
-    vsnprintf(buffer->data + buffer->size, (size_t) length + 1, format, again);
-    va_end(again);
+    va_start(arguments, format);
+    vsnprintf(buffer->data + buffer->size, (size_t) length + 1, format, arguments);
+    va_end(arguments);
     buffer->size += (size_t) length;
 }
 
