@@ -197,6 +197,35 @@ replica_has(struct replica *replica, enum slu_shard_event_kind kind)
     return has;
 }
 
+static bool
+is_pending(const struct replica *replica, enum slu_shard_event_kind kind, int shard)
+{
+    const struct replica_private *private = replica->private;
+    for (size_t i = 0; i < private->pending_count; i++) {
+        if (private->pending[i].kind == kind && (shard < 0 || private->pending[i].shard == shard))
+            return true;
+    }
+    return false;
+}
+
+bool
+replica_await_unless(struct replica *replica,
+                     enum slu_shard_event_kind kind,
+                     int shard,
+                     enum slu_shard_event_kind unless)
+{
+    const int64_t until_ms = slu_clock_boottime_ms() + PATIENCE_MS;
+    while (!is_pending(replica, kind, shard) && !is_pending(replica, unless, -1) &&
+           slu_clock_boottime_ms() < until_ms) {
+        pump();
+        wait_for_bell(TICK_MS);
+    }
+    if (!is_pending(replica, kind, shard) && is_pending(replica, unless, -1))
+        return false;
+    replica_await(replica, kind, shard);
+    return true;
+}
+
 static int
 count_candidacies(const struct replica *replica)
 {

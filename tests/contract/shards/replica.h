@@ -57,6 +57,11 @@ struct slu_shard_event replica_await_for(struct replica *replica,
                                          enum slu_shard_event_kind kind,
                                          int shard,
                                          int64_t patience_ms);
+/* False: the second kind came first, for any shard; it is not taken. */
+bool replica_await_unless(struct replica *replica,
+                          enum slu_shard_event_kind kind,
+                          int shard,
+                          enum slu_shard_event_kind unless);
 bool replica_has(struct replica *replica, enum slu_shard_event_kind kind); /* Came, not awaited. */
 void replica_await_candidacies(struct replica *const *those, int count, const int *each);
 

@@ -18,7 +18,50 @@
 
 #include <cmocka.h>
 
+static void
+count_record(void *context, const struct slu_record *record)
+{
+    (void) record;
+    ++*(int *) context;
+}
+
+static int
+count_visible(struct subject *log, enum slu_topic topic, int partition)
+{
+    int count = 0;
+    subject_each(log, topic, partition, count_record, &count);
+    return count;
+}
+
+/* Without waiting for transactions that are open. */
+static int
+count_stable(struct subject *log, enum slu_topic topic, int partition)
+{
+    int count = 0;
+    subject_each_stable(log, topic, partition, count_record, &count);
+    return count;
+}
+
 /* --- a broker that dies ---------------------------------------------------------------------- */
+
+/* Kafka 4.3.1, restarted alone, may take living topics for deleted while it loads its transactions
+ * ("likely deleted already and hence can be skipped"): a transaction then has no marks for ever,
+ * and hides what lies behind it. Nobody can tell whether it had committed, so the shard must stand
+ * still with an alarm. What can be seen still agrees. The rest of the test is skipped, and says so.
+ */
+static void
+check_standstill(struct subject *log, struct replica *one, int written)
+{
+    const struct slu_shard_event alarm = replica_await(one, SLU_SHARD_ALARM, -1);
+    print_message("standing still: %s\n", alarm.error.message);
+    assert_non_null(strstr(alarm.error.message, "nothing came"));
+    assert_false(replica_has(one, SLU_SHARD_LOST));
+    const int stable = count_stable(log, SLU_TOPIC_STATUS, alarm.shard);
+    assert_in_range(stable, 0, written);
+    assert_int_equal(count_stable(log, SLU_TOPIC_EVENTS, alarm.shard), stable);
+    assert_int_equal(count_stable(log, SLU_TOPIC_SHARDS, alarm.shard), stable + 2);
+    skip();
+}
 
 /* Commits a batch whose content names its number, until `count` are committed. The broker dies
  * while some of them are under way, and is started again. */
@@ -51,8 +94,10 @@ test_a_broker_killed_in_mid_commit_loses_and_doubles_nothing(void **state)
                 broker_kill();
                 broker_revive();
             }
-            for (int shard = 0; shard < 2; shard++)
-                replica_await(one, SLU_SHARD_COMMITTED, shard);
+            for (int shard = 0; shard < 2; shard++) {
+                if (!replica_await_unless(one, SLU_SHARD_COMMITTED, shard, SLU_SHARD_ALARM))
+                    check_standstill(log, one, number);
+            }
         }
     }
     struct seen seen;
@@ -199,21 +244,6 @@ test_an_upstream_transaction_left_open_is_an_alarm(void **state)
 }
 
 /* --- holes ----------------------------------------------------------------------------------- */
-
-static void
-count_record(void *context, const struct slu_record *record)
-{
-    (void) record;
-    ++*(int *) context;
-}
-
-static int
-count_visible(struct subject *log, enum slu_topic topic, int partition)
-{
-    int count = 0;
-    subject_each(log, topic, partition, count_record, &count);
-    return count;
-}
 
 /* Both topics that are read to an end are compacted here within seconds. */
 static void

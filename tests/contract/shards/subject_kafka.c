@@ -370,17 +370,14 @@ await_stable(struct subject *subject, const char *topic, int partition)
 }
 
 void
-subject_each(struct subject *subject,
-             enum slu_topic topic,
-             int partition,
-             void (*visit)(void *context, const struct slu_record *record),
-             void *context)
+subject_each_stable(struct subject *subject,
+                    enum slu_topic topic,
+                    int partition,
+                    void (*visit)(void *context, const struct slu_record *record),
+                    void *context)
 {
     if (!subject->consumer)
         subject->consumer = subject_client(RD_KAFKA_CONSUMER, NULL);
-    if (!subject->whole)
-        subject->whole = make_client(RD_KAFKA_CONSUMER, NULL, "read_uncommitted");
-    await_stable(subject, subject_topic_name(subject, topic), partition);
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_list_add(list, subject_topic_name(subject, topic), partition)->offset =
         RD_KAFKA_OFFSET_BEGINNING;
@@ -396,6 +393,21 @@ subject_each(struct subject *subject,
         rd_kafka_message_destroy(message);
     }
     rd_kafka_assign(subject->consumer, NULL);
+}
+
+void
+subject_each(struct subject *subject,
+             enum slu_topic topic,
+             int partition,
+             void (*visit)(void *context, const struct slu_record *record),
+             void *context)
+{
+    if (!subject->consumer)
+        subject->consumer = subject_client(RD_KAFKA_CONSUMER, NULL);
+    if (!subject->whole)
+        subject->whole = make_client(RD_KAFKA_CONSUMER, NULL, "read_uncommitted");
+    await_stable(subject, subject_topic_name(subject, topic), partition);
+    subject_each_stable(subject, topic, partition, visit, context);
 }
 
 /* --- faults ---------------------------------------------------------------------------------- */

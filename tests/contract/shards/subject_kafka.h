@@ -14,6 +14,13 @@ const char *subject_topic_name(const struct subject *subject, enum slu_topic top
 /* A subject whose topics nobody has made yet. */
 struct subject *subject_bare(void);
 
+/* What a reader of committed records sees now, were there an open transaction or not. */
+void subject_each_stable(struct subject *subject,
+                         enum slu_topic topic,
+                         int partition,
+                         void (*visit)(void *context, const struct slu_record *record),
+                         void *context);
+
 /* A topic with settings of the test's own: "name=value" pairs, ended by NULL. */
 void subject_make_topic(struct subject *subject,
                         enum slu_topic topic,
