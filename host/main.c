@@ -4,6 +4,7 @@
  * Stop: the sandboxes live on. */
 #include "atomic_file.h"
 #include "auth.h"
+#include "cgroup_store.h"
 #include "host.h"
 #include "lifecycle.h"
 #include "seccomp_filter.h"
@@ -155,7 +156,12 @@ prepare_spawner(struct slu_host *host, struct slu_error *reterr)
     }
     if (access(spawner->init, X_OK) != 0)
         return slu_fail(reterr, SLU_FATAL, "--init '%s': %s", spawner->init, strerror(errno));
-    slu_cgroups_probe(&spawner->cgroups, name);
+    if (!slu_cgroups_recall(host->config.state_dir, &spawner->cgroups))
+        slu_cgroups_probe(&spawner->cgroups, name);
+    const enum slu_status kept =
+        slu_cgroups_remember(host->config.state_dir, &spawner->cgroups, reterr);
+    if (kept)
+        return kept;
     return slu_host_seccomp_build(&spawner->seccomp_fd, reterr);
 }
 

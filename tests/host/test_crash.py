@@ -104,6 +104,34 @@ class Crash(unittest.TestCase):
         with open(os.path.join(self.host.state_dir, "address"), "w") as file:
             file.write(self.host.url)
 
+    @unittest.skipUnless(os.access("/sys/fs/cgroup/memory/tasks", os.W_OK), "needs version 1 as root")
+    def test_a_host_started_from_another_control_group_finds_the_groups_of_the_first(self):
+        sandbox = self.host.create(timeout=3600)
+        before = leftovers(self.host)["groups"]
+        self.assertNotEqual([], before)
+        elsewhere = "/sys/fs/cgroup/memory/sluice-test-%d" % os.getpid()
+        os.mkdir(elsewhere)
+        self.addCleanup(lambda: wait_until(lambda: not self.remove(elsewhere), "it is empty"))
+        self.host.kill()
+        own = read("/proc/self/cgroup").split(":memory:")[1].split("\n")[0]
+        with open(elsewhere + "/cgroup.procs", "w") as procs:
+            procs.write("0")
+        try:
+            self.host.start()
+        finally:
+            with open("/sys/fs/cgroup/memory%s/cgroup.procs" % own, "w") as procs:
+                procs.write("0")
+        self.assertEqual(before, leftovers(self.host)["groups"])
+        self.assertEqual(204, self.host.post(sandbox, "pause").status)
+        self.assertEqual(204, self.host.delete(sandbox).status)
+        self.assertEqual([], leftovers(self.host)["groups"])
+
+    def remove(self, folder):
+        try:
+            os.rmdir(folder)
+        except OSError:
+            return os.path.exists(folder)
+
     def worker(self, number, stop, promised, deleted):
         """Creates, pauses, resumes, runs and deletes until the host is gone under it."""
         random_ = random.Random(SEED * 1000 + number)
