@@ -296,6 +296,10 @@ run(struct slu_host *host)
 static void
 stop(struct slu_host *host)
 {
+    /* Only empty groups go; those of sandboxes that live on keep their parents. */
+    for (int i = 0; i < SLU_CGROUP_COUNT; i++)
+        rmdir(host->spawner.cgroups.parent[i]);
+
     uv_close((uv_handle_t *) &host->interrupt, NULL);
     uv_close((uv_handle_t *) &host->terminate, NULL);
     uv_close((uv_handle_t *) &host->tick, NULL);
