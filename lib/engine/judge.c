@@ -35,7 +35,8 @@ read_ce_id(const struct slu_record *record, struct slu_cause *cause)
         cause->ce_id[0] = 0;
 }
 
-/* slu-origin: partition/offset/timestamp, written by the leader that forwarded. */
+/* slu-origin: partition/offset/timestamp, written by the leader that forwarded. Anyone may write a
+ * header: numbers with which no time could be reckoned are no origin. */
 static bool
 read_origin(const char *text, struct slu_cause *cause)
 {
@@ -49,7 +50,9 @@ read_origin(const char *text, struct slu_cause *cause)
     cause->partition = (int) partition;
     cause->offset = offset;
     cause->append_ms = strtoll(end + 1, &end, 10);
-    return *end == 0;
+    const int64_t number_max = ((int64_t) 1 << 53) - 1;
+    return *end == 0 && partition >= 0 && partition <= INT32_MAX && offset >= 0 &&
+           cause->append_ms >= 0 && cause->append_ms <= number_max;
 }
 
 static void
