@@ -75,8 +75,8 @@ slu_buffer_printf(struct slu_buffer *buffer, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is not seen here by the
-    // analyzer.
+    // The analyzer does not see va_start here.
+    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized)
     const int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
     assert(length >= 0); /* Only a broken format string of ours could fail. */
