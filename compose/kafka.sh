@@ -117,13 +117,6 @@ start() {
     cat "$folder/kafka.address"
 }
 
-kill_broker() {
-    local pid
-    pid=$(running_pid "$1/kafka.pid") || return 0
-    kill -KILL "$pid"
-    wait_until 10 process_is_gone "$1/kafka.pid"
-}
-
 main() {
     local command=${1:-help} folder=${2:-}
     case $command in
@@ -139,7 +132,7 @@ main() {
     start) start "$folder" ;;
     address) cat "$folder/kafka.address" ;;
     stop) stop_process "$folder/kafka.pid" ;;
-    kill) kill_broker "$folder" ;;
+    kill) kill_process "$folder/kafka.pid" ;;
     help | --help | -h) usage ;;
     *)
         say_error "there is no command '$command'; see compose/kafka.sh help"

@@ -41,13 +41,6 @@ start() {
     cat "$folder/redis.address"
 }
 
-kill_redis() {
-    local pid
-    pid=$(running_pid "$1/redis.pid") || return 0
-    kill -KILL "$pid"
-    wait_until 10 process_is_gone "$1/redis.pid"
-}
-
 main() {
     local command=${1:-help} folder=${2:-}
     case $command in
@@ -62,7 +55,7 @@ main() {
     start) start "$folder" ;;
     address) cat "$folder/redis.address" ;;
     stop) stop_process "$folder/redis.pid" ;;
-    kill) kill_redis "$folder" ;;
+    kill) kill_process "$folder/redis.pid" ;;
     help | --help | -h) usage ;;
     *)
         say_error "there is no command '$command'; see compose/redis.sh help"

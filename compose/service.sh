@@ -55,6 +55,14 @@ stop_process() {
     rm -f "$pid_file"
 }
 
+# As a crash would: nothing is told to the process, and its pid file stays.
+kill_process() {
+    local pid
+    pid=$(running_pid "$1") || return 0
+    kill -KILL "$pid"
+    wait_until 10 process_is_gone "$1"
+}
+
 process_is_gone() {
     ! running_pid "$1" >/dev/null
 }

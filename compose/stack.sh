@@ -168,13 +168,6 @@ down() {
     "$here/kafka.sh" stop "$folder"
 }
 
-kill_service() {
-    local pid
-    pid=$(running_pid "$folder/$1.pid") || return 0
-    kill -KILL "$pid"
-    wait_until 10 process_is_gone "$folder/$1.pid"
-}
-
 ps_services() {
     local service pid address
     for service in "${services[@]}"; do
@@ -216,7 +209,7 @@ main() {
     up) up ;;
     down) down ;;
     start) is_running "$service" || "start_$service" ;;
-    kill) kill_service "$service" ;;
+    kill) kill_process "$folder/$service.pid" ;;
     ps) ps_services ;;
     env) print_env ;;
     help | --help | -h) usage ;;
