@@ -7,15 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void
-take_hex(const char *hex, uint8_t *ret_bytes)
-{
-    for (size_t i = 0; i < 32; i++) {
-        const char pair[3] = {hex[2 * i], hex[2 * i + 1], 0};
-        ret_bytes[i] = (uint8_t) strtoul(pair, NULL, 16);
-    }
-}
-
 /* The earlier life ends here, if its instance is still there: the new life deletes that one first.
  */
 static void
@@ -61,7 +52,7 @@ begin_life(struct slu_engine *engine,
     entity->uid_offset = judging->record->offset;
     entity->created_at_ms = judging->cause.append_ms;
     entity->updated_at_ms = judging->cause.append_ms;
-    take_hex(sha256, entity->created_sha256);
+    slu_entity_set_created_hex(entity, sha256);
     slu_entity_set_text(entity, SLU_TEXT_CE_ID, judging->cause.ce_id, strlen(judging->cause.ce_id));
     slu_entity_set_text(entity, SLU_TEXT_INIT_ERROR, "", 0);
     entity->transition = 0;

@@ -4,12 +4,22 @@
  * that history has each exactly once (design.md §3). */
 #include "conditions.h"
 #include "internal.h"
+#include "json_put.h"
 #include "slu/base/memory.h"
 #include "slu/model/time.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+bool
+slu_batch_is_full(const struct slu_engine *engine)
+{
+    return engine->alone ||
+           engine->batch->count + engine->dirty_count >=
+               (size_t) engine->config.batch_records_max ||
+           engine->batch->bytes >= engine->config.batch_bytes_max;
+}
 
 void
 slu_mark_dirty(struct slu_engine *engine, struct slu_entity *entity)
@@ -30,37 +40,11 @@ slu_mark_dirty(struct slu_engine *engine, struct slu_entity *entity)
 }
 
 static void
-put_name(struct slu_buffer *out, const char *name)
-{
-    if (out->data[out->size - 1] != '{')
-        slu_buffer_putc(out, ',');
-    slu_buffer_putc(out, '"');
-    slu_buffer_puts(out, name);
-    slu_buffer_append(out, "\":", 2);
-}
-
-static void
-put_member(struct slu_buffer *out, const char *name, const char *text)
-{
-    put_name(out, name);
-    slu_buffer_json_string(out, text);
-}
-
-static void
-put_number(struct slu_buffer *out, const char *name, int64_t value)
-{
-    char digits[24];
-    const int size = snprintf(digits, sizeof digits, "%lld", (long long) value);
-    put_name(out, name);
-    slu_buffer_append(out, digits, (size_t) size);
-}
-
-static void
 put_place(struct slu_buffer *out, int partition, int64_t offset)
 {
     slu_buffer_puts(out, ",\"cause\":{");
-    put_number(out, "partition", partition);
-    put_number(out, "offset", offset);
+    slu_put_int(out, "partition", partition);
+    slu_put_int(out, "offset", offset);
     slu_buffer_putc(out, '}');
 }
 
@@ -69,8 +53,8 @@ put_cause(struct slu_buffer *out, const struct slu_cause *cause)
 {
     if (cause->actor && cause->actor->kind[0]) {
         slu_buffer_puts(out, ",\"actor\":{");
-        put_member(out, "kind", cause->actor->kind);
-        put_member(out, "id", cause->actor->id);
+        slu_put_text(out, "kind", cause->actor->kind);
+        slu_put_text(out, "id", cause->actor->id);
         slu_buffer_putc(out, '}');
     }
     put_place(out, cause->partition, cause->offset);
@@ -130,16 +114,16 @@ add_transition(struct slu_engine *engine,
 
     struct slu_buffer data = {0};
     slu_buffer_putc(&data, '{');
-    put_member(&data, "from", slu_phase_names[from]);
-    put_member(&data, "to", slu_phase_names[entity->phase]);
-    put_member(&data, "reason", reason);
-    put_member(&data, "message", message);
+    slu_put_text(&data, "from", slu_phase_names[from]);
+    slu_put_text(&data, "to", slu_phase_names[entity->phase]);
+    slu_put_text(&data, "reason", reason);
+    slu_put_text(&data, "message", message);
     if (entity->kind == SLU_KIND_SANDBOX)
-        put_number(&data, "incarnation", entity->incarnation);
-    put_number(&data, "generation", entity->generation);
+        slu_put_int(&data, "incarnation", entity->incarnation);
+    slu_put_int(&data, "generation", entity->generation);
     if (strcmp(verb, "lost") == 0 || strcmp(verb, "recovered") == 0) {
-        put_member(&data, "lostExternalId", entity->motion->lost_external_id);
-        put_member(&data, "externalId", slu_entity_text(entity, SLU_TEXT_EXTERNAL_ID));
+        slu_put_text(&data, "lostExternalId", entity->motion->lost_external_id);
+        slu_put_text(&data, "externalId", slu_entity_text(entity, SLU_TEXT_EXTERNAL_ID));
         slu_buffer_puts(&data, ",\"processStateLost\":true");
     }
     put_place(&data, engine->config.shard, entity->fence_offset);
@@ -215,7 +199,7 @@ slu_emit_accepted(struct slu_engine *engine,
     judgement_id(cause, ce_id, sizeof ce_id);
     struct slu_buffer data = {0};
     slu_buffer_putc(&data, '{');
-    put_number(&data, "generation", generation);
+    slu_put_int(&data, "generation", generation);
     if (repeated)
         slu_buffer_puts(&data, ",\"repeated\":true");
     put_cause(&data, cause);
@@ -246,10 +230,10 @@ slu_emit_refused(struct slu_engine *engine,
     judgement_id(cause, ce_id, sizeof ce_id);
     struct slu_buffer data = {0};
     slu_buffer_putc(&data, '{');
-    put_member(&data, "code", slu_code_names[refusal->code]);
-    put_member(&data, "message", refusal->message);
+    slu_put_text(&data, "code", slu_code_names[refusal->code]);
+    slu_put_text(&data, "message", refusal->message);
     if (refusal->path[0])
-        put_member(&data, "field", refusal->path);
+        slu_put_text(&data, "field", refusal->path);
     put_cause(&data, cause);
     slu_buffer_putc(&data, '}');
     const struct subject subject = {key, kind, ce_id, cause->traceparent};

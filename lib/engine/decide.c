@@ -277,8 +277,9 @@ settle_nothing(struct slu_engine *engine, struct slu_entity *entity, enum slu_go
         withdraw(engine, entity);
 }
 
-void
-slu_settle(struct slu_engine *engine, struct slu_entity *entity)
+/* Carries the phase to what `life` shows, through every phase between, one event each. */
+static void
+settle(struct slu_engine *engine, struct slu_entity *entity)
 {
     notice_use(engine, entity);
     const enum slu_goal goal = slu_goal_now(engine, entity);
@@ -381,7 +382,6 @@ act(struct slu_engine *engine, struct slu_entity *entity, enum slu_action action
     }
     if (action == SLU_ACTION_CREATE) /* From here on something may be there. */
         entity->life = SLU_LIFE_UNKNOWN;
-    motion->main.timeout_ms = slu_timeout_ms(engine, entity, action);
     motion->main.id = slu_call_out(engine, entity, action, false, false, !again || entity->dirty);
 }
 
@@ -637,7 +637,7 @@ slu_decide(struct slu_engine *engine, struct slu_entity *entity)
         return;
     }
     apply_deadlines(engine, entity);
-    slu_settle(engine, entity);
+    settle(engine, entity);
     if (is_over(entity)) {
         decide_over(engine, entity);
         return;

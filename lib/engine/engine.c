@@ -120,15 +120,6 @@ slu_engine_free(struct slu_engine *engine)
 /* --- turns --------------------------------------------------------------------------------------
  */
 
-static bool
-is_batch_full(const struct slu_engine *engine)
-{
-    return engine->alone ||
-           engine->batch->count + engine->dirty_count >=
-               (size_t) engine->config.batch_records_max ||
-           engine->batch->bytes >= engine->config.batch_bytes_max;
-}
-
 int
 slu_engine_turn(struct slu_engine *engine, int64_t now_ms, int limit)
 {
@@ -137,7 +128,7 @@ slu_engine_turn(struct slu_engine *engine, int64_t now_ms, int limit)
     if (now_ms > engine->now_ms)
         engine->now_ms = now_ms;
     int planned = 0;
-    while ((!limit || planned < limit) && !is_batch_full(engine)) {
+    while ((!limit || planned < limit) && !slu_batch_is_full(engine)) {
         struct slu_entity *entity = slu_due_first(&engine->due);
         if (!entity || entity->due_at_ms > engine->now_ms)
             break;
@@ -151,8 +142,8 @@ int64_t
 slu_engine_due_ms(const struct slu_engine *engine)
 {
     const struct slu_entity *entity = slu_due_first(&engine->due);
-    return entity && engine->claimed_at_ms && !is_batch_full(engine) ? entity->due_at_ms
-                                                                     : INT64_MAX;
+    return entity && engine->claimed_at_ms && !slu_batch_is_full(engine) ? entity->due_at_ms
+                                                                         : INT64_MAX;
 }
 
 bool

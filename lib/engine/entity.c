@@ -108,7 +108,6 @@ slu_entity_take_wish(struct slu_entity *entity, const json_t *spec)
     entity->wish = (uint8_t) wish.state;
     entity->auto_start = wish.auto_start;
     entity->idle_pause = wish.idle_pause;
-    entity->has_session = wish.has_session;
     entity->resume_on_use = wish.resume_on_use;
     entity->manual_recovery = wish.recovery == SLU_RECOVERY_MANUAL;
     entity->paused_time_counts = wish.ttl_paused_time_counts;
@@ -121,6 +120,20 @@ slu_entity_take_wish(struct slu_entity *entity, const json_t *spec)
     entity->expires_at_ms = wish.ttl_ms
                                 ? entity->created_at_ms + wish.ttl_ms + entity->paused_total_ms
                                 : wish.expires_at_ms;
+}
+
+static uint8_t
+digit_of(char c)
+{
+    return (uint8_t) (c <= '9' ? c - '0' : c - 'a' + 10);
+}
+
+void
+slu_entity_set_created_hex(struct slu_entity *entity, const char hex[65])
+{
+    for (size_t i = 0; i < sizeof entity->created_sha256; i++)
+        entity->created_sha256[i] =
+            (uint8_t) (digit_of(hex[2 * i]) << 4 | digit_of(hex[2 * i + 1]));
 }
 
 void

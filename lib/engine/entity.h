@@ -60,7 +60,6 @@ struct slu_waiting {
     uint32_t call; /* Its number. */
     uint8_t action;
     int64_t since_ms; /* When it was decided. */
-    int64_t timeout_ms;
 };
 
 /* What exists only while something goes on; freed when the entity comes to rest. */
@@ -152,7 +151,6 @@ struct slu_entity {
     bool started : 1;
     bool auto_start : 1;
     bool idle_pause : 1;
-    bool has_session : 1;
     bool resume_on_use : 1;
     bool manual_recovery : 1;
     bool paused_time_counts : 1;
@@ -178,6 +176,8 @@ struct slu_motion *slu_entity_motion(struct slu_entity *entity); /* Makes it whe
 /* Takes what planning needs out of a decoded spec. */
 void slu_entity_take_wish(struct slu_entity *entity, const json_t *spec);
 
+/* Content hash of the creating document, as 64 lower-case hex digits. */
+void slu_entity_set_created_hex(struct slu_entity *entity, const char hex[65]);
 void slu_entity_created_hex(const struct slu_entity *entity, char ret_hex[65]);
 void slu_entity_uid(const struct slu_entity *entity, char ret_uid[SLU_UID_SIZE]);
 bool slu_entity_has_instance(const struct slu_entity *entity);

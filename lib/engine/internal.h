@@ -110,6 +110,9 @@ void slu_queue_done(struct slu_queue *queue);
 /* --- change.c -----------------------------------------------------------------------------------
  */
 
+/* Nothing more goes into the batch being collected before it is taken. */
+bool slu_batch_is_full(const struct slu_engine *engine);
+
 /* Its status goes into the batch. */
 void slu_mark_dirty(struct slu_engine *engine, struct slu_entity *entity);
 
@@ -160,9 +163,6 @@ void slu_decide(struct slu_engine *engine, struct slu_entity *entity);
 /* Due at the next moment at which time alone changes something, at `look_again_at_ms` at the
  * latest. */
 void slu_schedule(struct slu_engine *engine, struct slu_entity *entity, int64_t look_again_at_ms);
-
-/* Carries the phase to what `life` shows, through every phase between, one event each. */
-void slu_settle(struct slu_engine *engine, struct slu_entity *entity);
 
 /* An instance proven surplus by what is committed: deletes it. */
 void slu_delete_surplus(struct slu_engine *engine,

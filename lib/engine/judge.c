@@ -21,20 +21,6 @@ copy_header(const struct slu_record *record, const char *name, char *ret_text, s
     ret_text[header->size] = 0;
 }
 
-/* Structured mode carries the CloudEvents id inside the value. */
-static void
-read_ce_id(const struct slu_record *record, struct slu_cause *cause)
-{
-    copy_header(record, "ce_id", cause->ce_id, sizeof cause->ce_id);
-    if (cause->ce_id[0] || !record->value)
-        return;
-    const struct slu_slice value = {record->value, record->value_size};
-    const bool structured = slu_slice_member(value, "specversion").text != NULL;
-    if (structured &&
-        !slu_slice_copy(slu_slice_member(value, "id"), cause->ce_id, sizeof cause->ce_id))
-        cause->ce_id[0] = 0;
-}
-
 /* slu-origin: partition/offset/timestamp, written by the leader that forwarded. Anyone may write a
  * header: numbers with which no time could be reckoned are no origin. */
 static bool
@@ -74,14 +60,6 @@ static bool
 is_batch_empty(const struct slu_engine *engine)
 {
     return engine->batch->count == 0 && engine->dirty_count == 0;
-}
-
-static bool
-is_batch_full(const struct slu_engine *engine)
-{
-    return engine->batch->count + engine->dirty_count >=
-               (size_t) engine->config.batch_records_max ||
-           engine->batch->bytes >= engine->config.batch_bytes_max;
 }
 
 static void
@@ -381,18 +359,19 @@ is_plain_repeat(struct slu_engine *engine, const struct slu_judging *judging)
            slu_hash128_equal(entity->raw_hash, slu_hash128(record->value, record->value_size));
 }
 
-/* A deployment may default to another provider than the contract's (contract-map §3.1). */
+/* What the document says of itself beside its spec: its event id in structured mode, and whether a
+ * deployment's own default provider (contract-map §3.1) may take the contract's place. */
 static void
-default_provider(const struct slu_engine *engine, const struct slu_record *record, json_t *spec)
+take_frame(const struct slu_engine *engine,
+           const struct slu_document *document,
+           struct slu_cause *cause)
 {
-    const struct slu_slice value = {record->value, record->value_size};
-    const struct slu_slice data = slu_slice_member(value, "data");
-    const struct slu_slice given = slu_slice_member(
-        slu_slice_member(slu_slice_member(value, "specversion").text ? data : value, "spec"),
-        "provider");
-    if (given.text || !json_object_get(spec, "provider"))
-        return;
-    (void) json_object_set_new(spec, "provider", json_string(engine->config.default_provider));
+    if (!cause->ce_id[0])
+        memcpy(cause->ce_id, document->event_id, sizeof document->event_id);
+    if (!document->names_provider && json_object_get(document->spec, "provider")) {
+        (void) json_object_set_new(document->spec, "provider",
+                                   json_string(engine->config.default_provider));
+    }
 }
 
 static void
@@ -415,7 +394,7 @@ judge(struct slu_engine *engine, struct slu_judging *judging)
         return;
     }
     if (record->value)
-        default_provider(engine, record, document.spec);
+        take_frame(engine, &document, &judging->cause);
     const struct slu_document *given = record->value ? &document : NULL;
     if (judging->key.kind == SLU_KIND_ACTIVITY)
         judge_activity(engine, judging, given);
@@ -460,7 +439,7 @@ dispose(struct slu_engine *engine, struct slu_judging *judging, int shard, const
     } else if (shard != engine->config.shard || record->partition != engine->config.shard) {
         place_wrong(engine, judging, shard);
     } else {
-        read_ce_id(record, &judging->cause);
+        copy_header(record, "ce_id", judging->cause.ce_id, sizeof judging->cause.ce_id);
         judging->redrive = slu_record_header(record, "slu-redrive") != NULL;
         judge(engine, judging);
     }
@@ -473,7 +452,7 @@ slu_engine_record(struct slu_engine *engine, const struct slu_record *record, in
         engine->now_ms = now_ms;
     if (record->offset < slu_shard_record_admitted(&engine->shard, record->partition))
         return true;
-    if (engine->alone || is_batch_full(engine) || !may_try(engine, record))
+    if (slu_batch_is_full(engine) || !may_try(engine, record))
         return false;
 
     struct slu_judging judging = {.record = record};

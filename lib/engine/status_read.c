@@ -84,12 +84,6 @@ READ(read_uid)
     reading->entity->uid_offset = strtoll(dash + 1, NULL, 10);
 }
 
-static int
-nibble(char c)
-{
-    return c <= '9' ? c - '0' : c - 'a' + 10;
-}
-
 READ(read_created)
 {
     SLU_AUTO_FREE char *ce_id = slu_slice_strdup(slu_slice_member(value, "ceId"));
@@ -100,9 +94,7 @@ READ(read_created)
         reading->wrong = "created.sha256";
         return;
     }
-    for (size_t i = 0; i < 32; i++)
-        reading->entity->created_sha256[i] =
-            (uint8_t) (nibble(hex[2 * i]) << 4 | nibble(hex[2 * i + 1]));
+    slu_entity_set_created_hex(reading->entity, hex);
 }
 
 READ(read_generation)
@@ -414,9 +406,9 @@ take_wish(struct slu_entity *entity)
         return;
 
     slu_slice_members(spec[SPEC_SESSION], session_names, SESSION_COUNT, session);
-    entity->has_session = spec[SPEC_SESSION].text != NULL;
     entity->auto_start = slu_slice_bool(session[SESSION_AUTO_START], true);
-    entity->idle_pause = entity->has_session && slu_slice_bool(session[SESSION_IDLE_PAUSE], true);
+    entity->idle_pause =
+        spec[SPEC_SESSION].text && slu_slice_bool(session[SESSION_IDLE_PAUSE], true);
     entity->idle_pause_after_seconds = (int32_t) slu_slice_int(session[SESSION_IDLE_SECONDS], 180);
     entity->resume_on_use = slu_slice_bool(spec[SPEC_RESUME_ON_USE], false);
     entity->manual_recovery = slu_slice_is(spec[SPEC_RECOVERY], "\"manual\"");

@@ -1,43 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conditions.h"
+#include "json_put.h"
 #include "slu/model/time.h"
 #include "status_text.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* `,"name":` or, right after an opening brace, `"name":`. */
-static void
-name(struct slu_buffer *out, const char *text)
-{
-    const char last = out->size ? out->data[out->size - 1] : 0;
-    if (last != '{' && last != '[')
-        slu_buffer_putc(out, ',');
-    slu_buffer_putc(out, '"');
-    slu_buffer_puts(out, text);
-    slu_buffer_append(out, "\":", 2);
-}
-
-static void
-put_text(struct slu_buffer *out, const char *member, const char *text)
-{
-    name(out, member);
-    slu_buffer_json_string(out, text);
-}
-
-static void
-put_int(struct slu_buffer *out, const char *member, int64_t value)
-{
-    char digits[24];
-    const int size = snprintf(digits, sizeof digits, "%lld", (long long) value);
-    name(out, member);
-    slu_buffer_append(out, digits, (size_t) size);
-}
-
 static void
 put_bool(struct slu_buffer *out, const char *member, bool value)
 {
-    name(out, member);
+    slu_put_name(out, member);
     slu_buffer_puts(out, value ? "true" : "false");
 }
 
@@ -46,13 +19,13 @@ put_time(struct slu_buffer *out, const char *member, int64_t at_ms)
 {
     char text[SLU_TIME_TEXT_SIZE];
     slu_time_write(at_ms, text);
-    put_text(out, member, text);
+    slu_put_text(out, member, text);
 }
 
 static void
 open_object(struct slu_buffer *out, const char *member)
 {
-    name(out, member);
+    slu_put_name(out, member);
     slu_buffer_putc(out, '{');
 }
 
@@ -72,7 +45,7 @@ put_from_spec(struct slu_buffer *out,
     const struct slu_slice value = slu_slice_member(slu_entity_spec(entity), from);
     if (!value.text)
         return;
-    name(out, to);
+    slu_put_name(out, to);
     slu_buffer_append(out, value.text, value.size);
 }
 
@@ -83,7 +56,7 @@ put_from_spec_or(struct slu_buffer *out,
                  const char *otherwise)
 {
     const struct slu_slice value = slu_slice_member(slu_entity_spec(entity), member);
-    name(out, member);
+    slu_put_name(out, member);
     if (value.text)
         slu_buffer_append(out, value.text, value.size);
     else
@@ -94,8 +67,8 @@ static void
 put_scope(struct slu_buffer *out, const struct slu_entity *entity)
 {
     open_object(out, "scope");
-    put_text(out, "tenantId", entity->scope->tenant);
-    put_text(out, "projectId", entity->scope->project);
+    slu_put_text(out, "tenantId", entity->scope->tenant);
+    slu_put_text(out, "projectId", entity->scope->project);
     close_object(out);
 }
 
@@ -106,8 +79,8 @@ put_created(struct slu_buffer *out, const struct slu_entity *entity)
     slu_entity_created_hex(entity, hex);
     open_object(out, "created");
     if (slu_entity_text_size(entity, SLU_TEXT_CE_ID))
-        put_text(out, "ceId", slu_entity_text(entity, SLU_TEXT_CE_ID));
-    put_text(out, "sha256", hex);
+        slu_put_text(out, "ceId", slu_entity_text(entity, SLU_TEXT_CE_ID));
+    slu_put_text(out, "sha256", hex);
     close_object(out);
 }
 
@@ -121,11 +94,11 @@ put_waiting(struct slu_buffer *out,
     if (out->data[out->size - 1] != '[')
         slu_buffer_putc(out, ',');
     slu_buffer_putc(out, '{');
-    put_text(out, "action", slu_action_names[waiting->action]);
-    put_int(out, "call", waiting->call);
-    put_int(out, "sinceMs", waiting->since_ms);
+    slu_put_text(out, "action", slu_action_names[waiting->action]);
+    slu_put_int(out, "call", waiting->call);
+    slu_put_int(out, "sinceMs", waiting->since_ms);
     if (waiting->action == SLU_ACTION_CREATE && entity->motion->body_sha256[0])
-        put_text(out, "bodySha256", entity->motion->body_sha256);
+        slu_put_text(out, "bodySha256", entity->motion->body_sha256);
     close_object(out);
 }
 
@@ -135,7 +108,7 @@ put_pending(struct slu_buffer *out, const struct slu_entity *entity)
     const struct slu_motion *motion = entity->motion;
     if (!motion || (!motion->main.action && !motion->side.action))
         return;
-    name(out, "pending");
+    slu_put_name(out, "pending");
     slu_buffer_putc(out, '[');
     put_waiting(out, entity, &motion->main);
     put_waiting(out, entity, &motion->side);
@@ -151,19 +124,19 @@ put_condition(struct slu_buffer *out, const struct slu_entity *entity, enum slu_
     if (out->data[out->size - 1] != '[')
         slu_buffer_putc(out, ',');
     slu_buffer_putc(out, '{');
-    put_text(out, "type", slu_condition_names[condition]);
-    put_text(out, "status", slu_truth_names[value.truth]);
-    put_text(out, "reason", value.reason);
-    put_text(out, "message", value.message);
-    put_int(out, "observedGeneration", entity->generation);
-    put_int(out, "lastTransitionAtMs", entity->condition_at_ms[condition]);
+    slu_put_text(out, "type", slu_condition_names[condition]);
+    slu_put_text(out, "status", slu_truth_names[value.truth]);
+    slu_put_text(out, "reason", value.reason);
+    slu_put_text(out, "message", value.message);
+    slu_put_int(out, "observedGeneration", entity->generation);
+    slu_put_int(out, "lastTransitionAtMs", entity->condition_at_ms[condition]);
     close_object(out);
 }
 
 static void
 put_conditions(struct slu_buffer *out, const struct slu_entity *entity)
 {
-    name(out, "conditions");
+    slu_put_name(out, "conditions");
     slu_buffer_putc(out, '[');
     for (int i = 0; i < SLU_CONDITION_COUNT; i++)
         put_condition(out, entity, (enum slu_condition) i);
@@ -181,7 +154,7 @@ static void
 put_capabilities(struct slu_buffer *out, const struct slu_provider_instance *instance)
 {
     open_object(out, "capabilities");
-    name(out, "capabilities");
+    slu_put_name(out, "capabilities");
     slu_buffer_putc(out, '[');
     for (int i = 0; instance && instance->capabilities && instance->capabilities[i]; i++) {
         if (i)
@@ -198,18 +171,18 @@ put_resources(struct slu_buffer *out,
               const struct slu_provider_instance *instance)
 {
     const struct slu_slice wished = slu_slice_member(slu_entity_spec(entity), "resources");
-    name(out, "resources");
+    slu_put_name(out, "resources");
     if (wished.text) {
         slu_buffer_append(out, wished.text, wished.size);
         return;
     }
     slu_buffer_putc(out, '{');
-    put_int(out, "cpuCount",
-            instance && instance->default_cpu_count ? instance->default_cpu_count : 1);
-    put_int(out, "memoryMb",
-            instance && instance->default_memory_mb ? instance->default_memory_mb : 1024);
-    put_int(out, "diskMb",
-            instance && instance->default_disk_mb ? instance->default_disk_mb : 2048);
+    slu_put_int(out, "cpuCount",
+                instance && instance->default_cpu_count ? instance->default_cpu_count : 1);
+    slu_put_int(out, "memoryMb",
+                instance && instance->default_memory_mb ? instance->default_memory_mb : 1024);
+    slu_put_int(out, "diskMb",
+                instance && instance->default_disk_mb ? instance->default_disk_mb : 2048);
     close_object(out);
 }
 
@@ -232,27 +205,27 @@ put_record(struct slu_buffer *out,
         return; /* Not usable yet (X18). */
     const struct slu_provider_instance *instance = instance_of(entity, frame);
     open_object(out, "record");
-    put_text(out, "id", id);
+    slu_put_text(out, "id", id);
     put_from_spec(out, entity, "alias", "alias");
     put_scope(out, entity);
     open_object(out, "providerRef");
     put_from_spec(out, entity, "provider", "provider");
-    put_text(out, "externalId", slu_entity_text(entity, SLU_TEXT_EXTERNAL_ID));
+    slu_put_text(out, "externalId", slu_entity_text(entity, SLU_TEXT_EXTERNAL_ID));
     close_object(out);
     put_resources(out, entity, instance);
     put_from_spec(out, entity, "placement", "placement");
-    put_text(out, "lifecycle", lifecycle_of(entity));
+    slu_put_text(out, "lifecycle", lifecycle_of(entity));
     put_from_spec_or(out, entity, "owners", "[]");
     put_from_spec(out, entity, "delegationId", "accessDelegationId");
     put_capabilities(out, instance);
     put_from_spec_or(out, entity, "mounts", "[]");
-    put_int(out, "expiresAtMs", entity->expires_at_ms);
-    put_int(out, "version", entity->generation);
+    slu_put_int(out, "expiresAtMs", entity->expires_at_ms);
+    slu_put_int(out, "version", entity->generation);
     const struct slu_slice env = slu_slice_member(slu_entity_spec(entity), "skillEnv");
     if (env.text && !slu_slice_is(env, "{}"))
         put_from_spec(out, entity, "skillEnv", "skillEnv");
-    put_int(out, "createdAtMs", entity->created_at_ms);
-    put_int(out, "updatedAtMs", entity->updated_at_ms);
+    slu_put_int(out, "createdAtMs", entity->created_at_ms);
+    slu_put_int(out, "updatedAtMs", entity->updated_at_ms);
     close_object(out);
 }
 
@@ -272,18 +245,18 @@ put_session(struct slu_buffer *out, const struct slu_entity *entity)
     const bool bound = slu_entity_has_instance(entity);
     open_object(out, "session");
     put_from_spec(out, entity, "provider", "provider");
-    put_text(out, "status", session_status_of(entity));
+    slu_put_text(out, "status", session_status_of(entity));
     open_object(out, "instance");
-    put_text(out, "externalId",
-             bound || !entity->motion ? slu_entity_text(entity, SLU_TEXT_EXTERNAL_ID)
-                                      : entity->motion->lost_external_id);
+    slu_put_text(out, "externalId",
+                 bound || !entity->motion ? slu_entity_text(entity, SLU_TEXT_EXTERNAL_ID)
+                                          : entity->motion->lost_external_id);
     if (slu_entity_text_size(entity, SLU_TEXT_WORKSPACE))
-        put_text(out, "workspacePath", slu_entity_text(entity, SLU_TEXT_WORKSPACE));
+        slu_put_text(out, "workspacePath", slu_entity_text(entity, SLU_TEXT_WORKSPACE));
     slu_buffer_puts(out, ",\"providerState\":null,\"metadata\":null}");
     if (entity->init_completed_at_ms)
         put_time(out, "initCompletedAt", entity->init_completed_at_ms);
     if (slu_entity_text_size(entity, SLU_TEXT_INIT_ERROR))
-        put_text(out, "lastInitError", slu_entity_text(entity, SLU_TEXT_INIT_ERROR));
+        slu_put_text(out, "lastInitError", slu_entity_text(entity, SLU_TEXT_INIT_ERROR));
     put_time(out, "createdAt", entity->session_created_at_ms);
     put_time(out, "updatedAt", entity->updated_at_ms);
     close_object(out);
@@ -308,12 +281,12 @@ put_activity(struct slu_buffer *out, const struct slu_entity *entity)
 {
     open_object(out, "activity");
     put_bool(out, "active", entity->active_until_ms > 0);
-    put_int(out, "lastActiveAtMs", entity->last_active_at_ms);
+    slu_put_int(out, "lastActiveAtMs", entity->last_active_at_ms);
     if (entity->active_until_ms)
-        put_int(out, "busyUntilMs", entity->active_until_ms);
+        slu_put_int(out, "busyUntilMs", entity->active_until_ms);
     close_object(out);
     if (slu_entity_idle_deadline_ms(entity))
-        put_int(out, "idleDeadlineAtMs", slu_entity_idle_deadline_ms(entity));
+        slu_put_int(out, "idleDeadlineAtMs", slu_entity_idle_deadline_ms(entity));
 }
 
 static void
@@ -322,10 +295,10 @@ put_lease(struct slu_buffer *out, const struct slu_entity *entity)
     if (!entity->lease_refreshed_at_ms || !entity->lease_given_seconds)
         return;
     open_object(out, "lease");
-    put_int(out, "durationSeconds", entity->lease_given_seconds);
-    put_int(out, "refreshedAtMs", entity->lease_refreshed_at_ms);
-    put_int(out, "expiresAtMs",
-            entity->lease_refreshed_at_ms + (int64_t) entity->lease_given_seconds * 1000);
+    slu_put_int(out, "durationSeconds", entity->lease_given_seconds);
+    slu_put_int(out, "refreshedAtMs", entity->lease_refreshed_at_ms);
+    slu_put_int(out, "expiresAtMs",
+                entity->lease_refreshed_at_ms + (int64_t) entity->lease_given_seconds * 1000);
     close_object(out);
 }
 
@@ -337,13 +310,13 @@ put_init(struct slu_buffer *out, const struct slu_entity *entity)
     char hash[17];
     snprintf(hash, sizeof hash, "%016llx", (unsigned long long) entity->init_done_hash);
     open_object(out, "init");
-    put_text(out, "commandsHash", hash);
-    put_int(out, "incarnation", entity->init_incarnation);
+    slu_put_text(out, "commandsHash", hash);
+    slu_put_int(out, "incarnation", entity->init_incarnation);
     if (entity->init_completed_at_ms)
-        put_int(out, "completedAtMs", entity->init_completed_at_ms);
-    put_int(out, "attempts", entity->init_attempts);
+        slu_put_int(out, "completedAtMs", entity->init_completed_at_ms);
+    slu_put_int(out, "attempts", entity->init_attempts);
     if (entity->init_failed_command)
-        put_int(out, "failedCommand", entity->init_failed_command);
+        slu_put_int(out, "failedCommand", entity->init_failed_command);
     close_object(out);
 }
 
@@ -352,16 +325,16 @@ put_trouble(struct slu_buffer *out, const struct slu_motion *motion)
 {
     if (motion->lost_at_ms) {
         open_object(out, "lastLoss");
-        put_text(out, "externalId", motion->lost_external_id);
-        put_int(out, "incarnation", motion->lost_incarnation);
-        put_int(out, "atMs", motion->lost_at_ms);
+        slu_put_text(out, "externalId", motion->lost_external_id);
+        slu_put_int(out, "incarnation", motion->lost_incarnation);
+        slu_put_int(out, "atMs", motion->lost_at_ms);
         close_object(out);
     }
     if (motion->parked_until_ms) {
         open_object(out, "parked");
-        put_text(out, "action", slu_action_names[motion->failed_action]);
-        put_text(out, "reason", motion->parked_reason);
-        put_int(out, "retryAtMs", motion->parked_until_ms);
+        slu_put_text(out, "action", slu_action_names[motion->failed_action]);
+        slu_put_text(out, "reason", motion->parked_reason);
+        slu_put_int(out, "retryAtMs", motion->parked_until_ms);
         close_object(out);
     }
 }
@@ -372,8 +345,8 @@ put_detail(struct slu_buffer *out, const struct slu_entity *entity)
     open_object(out, "detail");
     if (slu_entity_has_instance(entity)) {
         open_object(out, "instance");
-        put_text(out, "externalId", slu_entity_text(entity, SLU_TEXT_EXTERNAL_ID));
-        put_int(out, "incarnation", entity->instance_incarnation);
+        slu_put_text(out, "externalId", slu_entity_text(entity, SLU_TEXT_EXTERNAL_ID));
+        slu_put_int(out, "incarnation", entity->instance_incarnation);
         close_object(out);
     }
     if (entity->idle)
@@ -392,9 +365,9 @@ static void
 put_fence(struct slu_buffer *out, const struct slu_entity *entity, int shard)
 {
     open_object(out, "fence");
-    put_int(out, "shard", shard);
-    put_int(out, "epoch", entity->fence_epoch);
-    put_int(out, "desiredOffset", entity->fence_offset);
+    slu_put_int(out, "shard", shard);
+    slu_put_int(out, "epoch", entity->fence_epoch);
+    slu_put_int(out, "desiredOffset", entity->fence_offset);
     close_object(out);
 }
 
@@ -418,20 +391,20 @@ slu_status_write(const struct slu_entity *entity,
     slu_entity_uid(entity, uid);
 
     slu_buffer_putc(out, '{');
-    put_text(out, "kind", slu_kinds[entity->kind].document_word);
-    put_text(out, "id", id);
+    slu_put_text(out, "kind", slu_kinds[entity->kind].document_word);
+    slu_put_text(out, "id", id);
     put_scope(out, entity);
-    put_text(out, "uid", uid);
+    slu_put_text(out, "uid", uid);
     put_created(out, entity);
-    put_int(out, "observedGeneration", entity->generation);
-    put_text(out, "phase", phase_word(entity));
+    slu_put_int(out, "observedGeneration", entity->generation);
+    slu_put_text(out, "phase", phase_word(entity));
     if (entity->kind == SLU_KIND_SANDBOX)
-        put_int(out, "incarnation", entity->incarnation);
-    put_int(out, "transition", entity->transition);
-    put_int(out, "call", entity->call);
+        slu_put_int(out, "incarnation", entity->incarnation);
+    slu_put_int(out, "transition", entity->transition);
+    slu_put_int(out, "call", entity->call);
     put_pending(out, entity);
     put_conditions(out, entity);
-    name(out, "spec");
+    slu_put_name(out, "spec");
     slu_buffer_append(out, slu_entity_text(entity, SLU_TEXT_SPEC),
                       slu_entity_text_size(entity, SLU_TEXT_SPEC));
     if (entity->kind == SLU_KIND_SANDBOX) {
