@@ -3,27 +3,72 @@
 #include "slu/model/time.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
+
+/* Year, month and day of a day counted from 1970-01-01, which may lie before it. Years begin in
+ * March here, so that the leap day is the last of its year, and come in eras of 400, which all have
+ * as many days. */
+static void
+civil_day(int64_t day, int *ret_year, int *ret_month, int *ret_day)
+{
+    enum {
+        ERA_DAYS = 146097,
+        CENTURY_DAYS = 36524,
+        FOUR_YEARS_DAYS = 1461,
+        YEAR_DAYS = 365,
+        FIVE_MONTHS_DAYS = 153,    /* March to July, August to December. */
+        DAYS_BEFORE_1970 = 719468, /* From 0000-03-01. */
+    };
+
+    const int64_t count = day + DAYS_BEFORE_1970;
+    const int64_t era = (count >= 0 ? count : count - (ERA_DAYS - 1)) / ERA_DAYS;
+    const int in_era = (int) (count - era * ERA_DAYS);
+    const int leap_days =
+        in_era / (FOUR_YEARS_DAYS - 1) - in_era / CENTURY_DAYS + in_era / (ERA_DAYS - 1);
+    const int year = (in_era - leap_days) / YEAR_DAYS;
+    const int in_year = in_era - (YEAR_DAYS * year + year / 4 - year / 100);
+    const int month = (5 * in_year + 2) / FIVE_MONTHS_DAYS;
+    *ret_day = in_year - (FIVE_MONTHS_DAYS * month + 2) / 5 + 1;
+    *ret_month = month < 10 ? month + 3 : month - 9;
+    *ret_year = (int) (year + era * 400) + (*ret_month <= 2);
+}
+
+/* Writes exactly `digits` digits and the character after them; returns the place behind. */
+static char *
+put_number(char *at, int number, int digits, char after)
+{
+    for (int i = digits - 1; i >= 0; i--, number /= 10)
+        at[i] = (char) ('0' + number % 10);
+    at[digits] = after;
+    return at + digits + 1;
+}
 
 void
 slu_time_write(int64_t unix_ms, char ret_text[SLU_TIME_TEXT_SIZE])
 {
-    int64_t seconds = unix_ms / 1000;
-    int64_t ms = unix_ms % 1000;
-    if (ms < 0) {
-        ms += 1000;
-        seconds--;
+    enum {
+        DAY_MS = 24 * 3600 * 1000
+    };
+
+    int64_t days = unix_ms / DAY_MS;
+    int in_day = (int) (unix_ms % DAY_MS);
+    if (in_day < 0) {
+        in_day += DAY_MS;
+        days--;
     }
 
-    const time_t when = (time_t) seconds;
-    struct tm parts = {0};
-    const bool known = gmtime_r(&when, &parts);
-    assert(known && parts.tm_year + 1900 >= 0 && parts.tm_year + 1900 <= 9999);
-    snprintf(ret_text, SLU_TIME_TEXT_SIZE, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ",
-             parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min,
-             parts.tm_sec, (int) ms);
+    int year, month, day;
+    civil_day(days, &year, &month, &day);
+    assert(year >= 0 && year <= 9999);
+    char *at = put_number(ret_text, year, 4, '-');
+    at = put_number(at, month, 2, '-');
+    at = put_number(at, day, 2, 'T');
+    at = put_number(at, in_day / 3600000, 2, ':');
+    at = put_number(at, in_day / 60000 % 60, 2, ':');
+    at = put_number(at, in_day / 1000 % 60, 2, '.');
+    at = put_number(at, in_day % 1000, 3, 'Z');
+    *at = '\0';
 }
 
 /* Takes exactly `digits` digits. */

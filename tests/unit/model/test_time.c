@@ -6,6 +6,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -22,6 +24,9 @@ test_times_are_written_in_utc_with_milliseconds(void **state)
         {1796006712000, "2026-11-30T02:45:12.000Z"},
         {1709251199999, "2024-02-29T23:59:59.999Z"},
         {-1, "1969-12-31T23:59:59.999Z"},
+        {-62167219200000, "0000-01-01T00:00:00.000Z"},
+        {-62162121600000, "0000-02-29T00:00:00.000Z"},
+        {253402300799999, "9999-12-31T23:59:59.999Z"},
     };
 
     for (size_t i = 0; i < SLU_COUNT(cases); i++) {
@@ -31,6 +36,28 @@ test_times_are_written_in_utc_with_milliseconds(void **state)
         int64_t ms;
         assert_true(slu_time_read(text, &ms));
         assert_true(ms == cases[i].ms);
+    }
+}
+
+/* Every day of 1600 to 2399, two whole turns of the calendar, each at another moment. */
+static void
+test_every_day_is_written_as_the_c_library_reckons_it(void **state)
+{
+    (void) state;
+    const int64_t day_ms = INT64_C(24) * 3600 * 1000;
+    const int64_t first = -135140; /* 1600-01-01 */
+    const int64_t last = 157053;   /* 2399-12-31 */
+    for (int64_t day = first; day <= last; day++) {
+        const int64_t in_day_ms = (day - first) * INT64_C(7919 * 1009) % day_ms;
+        const time_t seconds = (time_t) (day * day_ms / 1000 + in_day_ms / 1000);
+        struct tm parts;
+        assert_non_null(gmtime_r(&seconds, &parts));
+        char date[SLU_TIME_TEXT_SIZE], text[SLU_TIME_TEXT_SIZE], ours[SLU_TIME_TEXT_SIZE];
+        assert_int_equal(strftime(date, sizeof(date), "-%m-%dT%H:%M:%S", &parts), 15);
+        (void) snprintf(text, sizeof(text), "%04d%s.%03dZ", parts.tm_year + 1900, date,
+                        (int) (in_day_ms % 1000));
+        slu_time_write(day * day_ms + in_day_ms, ours);
+        assert_string_equal(ours, text);
     }
 }
 
@@ -96,6 +123,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_times_are_written_in_utc_with_milliseconds),
+        cmocka_unit_test(test_every_day_is_written_as_the_c_library_reckons_it),
         cmocka_unit_test(test_times_of_others_are_read),
         cmocka_unit_test(test_what_is_no_time_is_refused),
     };
