@@ -162,12 +162,6 @@ forward(struct slu_engine *engine, const struct slu_record *record, int to)
 }
 
 static struct slu_entity *
-find(struct slu_engine *engine, const char *key)
-{
-    return slu_table_find(&engine->table, key, strlen(key));
-}
-
-static struct slu_entity *
 find_sandbox(struct slu_engine *engine, const struct slu_judging *judging)
 {
     const struct slu_key key = {.kind = SLU_KIND_SANDBOX};
@@ -175,8 +169,8 @@ find_sandbox(struct slu_engine *engine, const struct slu_judging *judging)
     snprintf(root.root_id, sizeof root.root_id, "%s", judging->key.root_id);
     snprintf(root.id, sizeof root.id, "%s", judging->key.root_id);
     char text[SLU_KEY_MAX + 1];
-    slu_key_write(&root, text, sizeof text);
-    struct slu_entity *sandbox = find(engine, text);
+    const size_t size = slu_key_write(&root, text, sizeof text);
+    struct slu_entity *sandbox = slu_table_find(&engine->table, text, size);
     return sandbox && sandbox->wish != SLU_WISH_DELETED ? sandbox : NULL;
 }
 
@@ -268,7 +262,7 @@ carry_out(struct slu_engine *engine,
           const struct slu_proposal *proposal,
           struct slu_verdict *verdict)
 {
-    struct slu_entity *entity = find(engine, judging->key_text);
+    struct slu_entity *entity = judging->entity;
     const bool changes = verdict->kind == SLU_VERDICT_ACCEPTED && !verdict->ends_life;
     if (changes && !admit_kind(engine, judging, document, verdict->begins_life ? NULL : entity,
                                &verdict->refusal)) {
@@ -307,7 +301,7 @@ judge_proposal(struct slu_engine *engine,
     SLU_AUTO_FREE char *spec = NULL;
     char created[65] = "";
     struct slu_accepted accepted;
-    accepted_of(find(engine, judging->key_text), created, &accepted);
+    accepted_of(judging->entity, created, &accepted);
     char sha256[65] = "";
     if (document) {
         spec = slu_spec_text(document->spec, &proposal.spec_size);
@@ -350,10 +344,10 @@ judge_activity(struct slu_engine *engine,
 /* The same bytes as the record accepted last, from a producer that gave no condition: nothing to
  * parse (reliability.md §6.2). */
 static bool
-is_plain_repeat(struct slu_engine *engine, const struct slu_judging *judging)
+is_plain_repeat(const struct slu_judging *judging)
 {
     const struct slu_record *record = judging->record;
-    const struct slu_entity *entity = find(engine, judging->key_text);
+    const struct slu_entity *entity = judging->entity;
     return entity && record->value && entity->raw_is_plain && entity->wish != SLU_WISH_DELETED &&
            !judging->redrive && !judging->cause.forwarded &&
            slu_hash128_equal(entity->raw_hash, slu_hash128(record->value, record->value_size));
@@ -378,10 +372,10 @@ static void
 judge(struct slu_engine *engine, struct slu_judging *judging)
 {
     const struct slu_record *record = judging->record;
-    if (is_plain_repeat(engine, judging)) {
-        struct slu_entity *entity = find(engine, judging->key_text);
-        slu_emit_accepted(engine, judging->key_text, judging->key.kind, entity->generation, true,
-                          &judging->cause);
+    judging->entity = slu_table_find(&engine->table, judging->key_text, judging->key_size);
+    if (is_plain_repeat(judging)) {
+        slu_emit_accepted(engine, judging->key_text, judging->key.kind, judging->entity->generation,
+                          true, &judging->cause);
         return;
     }
     struct slu_document document = {0};

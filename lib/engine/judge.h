@@ -12,6 +12,7 @@ struct slu_judging {
     struct slu_key key;
     char key_text[SLU_KEY_MAX + 1];
     size_t key_size;
+    struct slu_entity *entity; /* Of this key; NULL: none yet. */
     struct slu_cause cause;
     bool redrive;
 };

@@ -11,10 +11,10 @@ enum {
     FIRST_CAPACITY = 64
 };
 
-static size_t
-slot_of(const struct slu_table *table, const char *key, size_t size)
+static uint32_t
+hash_of(const char *key, size_t size)
 {
-    return (size_t) slu_hash64(key, size) & (table->capacity - 1);
+    return (uint32_t) slu_hash64(key, size);
 }
 
 static bool
@@ -29,28 +29,24 @@ slu_table_find(const struct slu_table *table, const char *key, size_t size)
 {
     if (!table->capacity)
         return NULL;
-    for (size_t i = slot_of(table, key, size); table->slots[i];
-         i = (i + 1) & (table->capacity - 1)) {
-        if (has_key(table->slots[i], key, size))
+    const size_t mask = table->capacity - 1;
+    const uint32_t hash = hash_of(key, size);
+    for (size_t i = hash & mask; table->slots[i]; i = (i + 1) & mask) {
+        if (table->hashes[i] == hash && has_key(table->slots[i], key, size))
             return table->slots[i];
     }
     return NULL;
 }
 
-static size_t
-home_of(const struct slu_table *table, const struct slu_entity *entity)
-{
-    return slot_of(table, slu_entity_text(entity, SLU_TEXT_KEY),
-                   slu_entity_text_size(entity, SLU_TEXT_KEY));
-}
-
 static void
-place(struct slu_table *table, struct slu_entity *entity)
+place(struct slu_table *table, struct slu_entity *entity, uint32_t hash)
 {
-    size_t i = home_of(table, entity);
+    const size_t mask = table->capacity - 1;
+    size_t i = hash & mask;
     while (table->slots[i])
-        i = (i + 1) & (table->capacity - 1);
+        i = (i + 1) & mask;
     table->slots[i] = entity;
+    table->hashes[i] = hash;
 }
 
 static void
@@ -59,12 +55,20 @@ grow(struct slu_table *table)
     struct slu_table next = {.capacity = table->capacity ? table->capacity * 2 : FIRST_CAPACITY,
                              .count = table->count};
     next.slots = slu_alloc(next.capacity * sizeof(struct slu_entity *));
+    next.hashes = slu_alloc(next.capacity * sizeof(*next.hashes));
     for (size_t i = 0; i < table->capacity; i++) {
         if (table->slots[i])
-            place(&next, table->slots[i]);
+            place(&next, table->slots[i], table->hashes[i]);
     }
-    free(table->slots);
+    slu_table_done(table);
     *table = next;
+}
+
+static uint32_t
+entity_hash(const struct slu_entity *entity)
+{
+    return hash_of(slu_entity_text(entity, SLU_TEXT_KEY),
+                   slu_entity_text_size(entity, SLU_TEXT_KEY));
 }
 
 void
@@ -72,7 +76,7 @@ slu_table_add(struct slu_table *table, struct slu_entity *entity)
 {
     if ((table->count + 1) * 3 > table->capacity * 2)
         grow(table);
-    place(table, entity);
+    place(table, entity, entity_hash(entity));
     table->count++;
 }
 
@@ -82,9 +86,10 @@ close_gap(struct slu_table *table, size_t gap)
 {
     const size_t mask = table->capacity - 1;
     for (size_t i = (gap + 1) & mask; table->slots[i]; i = (i + 1) & mask) {
-        const size_t home = home_of(table, table->slots[i]);
+        const size_t home = table->hashes[i] & mask;
         if (((i - home) & mask) >= ((i - gap) & mask)) {
             table->slots[gap] = table->slots[i];
+            table->hashes[gap] = table->hashes[i];
             table->slots[i] = NULL;
             gap = i;
         }
@@ -94,10 +99,11 @@ close_gap(struct slu_table *table, size_t gap)
 void
 slu_table_remove(struct slu_table *table, const struct slu_entity *entity)
 {
-    size_t i = home_of(table, entity);
+    const size_t mask = table->capacity - 1;
+    size_t i = entity_hash(entity) & mask;
     while (table->slots[i] != entity) {
         assert(table->slots[i]);
-        i = (i + 1) & (table->capacity - 1);
+        i = (i + 1) & mask;
     }
     table->slots[i] = NULL;
     table->count--;
@@ -108,6 +114,7 @@ void
 slu_table_done(struct slu_table *table)
 {
     free(table->slots);
+    free(table->hashes);
     *table = (struct slu_table){0};
 }
 

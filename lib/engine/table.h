@@ -9,7 +9,8 @@
 
 struct slu_table {
     struct slu_entity **slots; /* NULL: free. */
-    size_t capacity;           /* A power of two, or 0. */
+    uint32_t *hashes;          /* Of the keys in the slots: a probe reads no entity but its own. */
+    size_t capacity;           /* A power of two, or 0; at most 2^32. */
     size_t count;
 };
 
