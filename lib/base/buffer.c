@@ -56,10 +56,10 @@ slu_buffer_putc(struct slu_buffer *buffer, char c)
     buffer->data[buffer->size] = '\0';
 }
 
-void
-slu_buffer_int(struct slu_buffer *buffer, int64_t number)
+size_t
+slu_int_write(int64_t number, char ret_text[SLU_INT_TEXT_SIZE])
 {
-    char digits[sizeof("-9223372036854775808")];
+    char digits[SLU_INT_TEXT_SIZE - 1];
     char *at = digits + sizeof(digits);
     uint64_t left = number < 0 ? -(uint64_t) number : (uint64_t) number;
     do
@@ -67,7 +67,17 @@ slu_buffer_int(struct slu_buffer *buffer, int64_t number)
     while (left /= 10);
     if (number < 0)
         *--at = '-';
-    slu_buffer_append(buffer, at, (size_t) (digits + sizeof(digits) - at));
+    const size_t size = (size_t) (digits + sizeof(digits) - at);
+    memcpy(ret_text, at, size);
+    ret_text[size] = '\0';
+    return size;
+}
+
+void
+slu_buffer_int(struct slu_buffer *buffer, int64_t number)
+{
+    char text[SLU_INT_TEXT_SIZE];
+    slu_buffer_append(buffer, text, slu_int_write(number, text));
 }
 
 void

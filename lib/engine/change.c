@@ -22,6 +22,14 @@ slu_batch_is_full(const struct slu_engine *engine)
 }
 
 void
+slu_set_cluster(struct slu_engine *engine, const char *cluster)
+{
+    snprintf(engine->cluster, sizeof engine->cluster, "%s", cluster);
+    snprintf(engine->event_source, sizeof engine->event_source, "/sluice/%s/%d", engine->cluster,
+             engine->config.shard);
+}
+
+void
 slu_mark_dirty(struct slu_engine *engine, struct slu_entity *entity)
 {
     entity->updated_at_ms =
@@ -78,10 +86,8 @@ add_event(struct slu_engine *engine,
     struct slu_output *output =
         slu_batch_add(engine->batch, SLU_TOPIC_EVENTS, engine->config.shard);
     char time[SLU_TIME_TEXT_SIZE];
-    char source[SLU_CLUSTER_SIZE + 32];
     char type[96];
     slu_time_write(engine->now_ms, time);
-    snprintf(source, sizeof source, "/sluice/%s/%d", engine->cluster, engine->config.shard);
     snprintf(type, sizeof type, "dev.sluice.%s.%s", slu_kinds[subject->kind].key_word, verb);
     output->key_size = strlen(subject->key);
     output->key = slu_memdup(subject->key, output->key_size);
@@ -89,7 +95,7 @@ add_event(struct slu_engine *engine,
     output->value = slu_buffer_take(data);
     slu_output_header_text(output, "ce_specversion", "1.0");
     slu_output_header_text(output, "ce_id", subject->ce_id);
-    slu_output_header_text(output, "ce_source", source);
+    slu_output_header_text(output, "ce_source", engine->event_source);
     slu_output_header_text(output, "ce_type", type);
     slu_output_header_text(output, "ce_time", time);
     slu_output_header_text(output, "ce_subject", subject->key);
@@ -181,10 +187,16 @@ slu_set_phase(struct slu_engine *engine,
     slu_note_add(engine, &note);
 }
 
+enum {
+    JUDGEMENT_ID_SIZE = 2 * SLU_INT_TEXT_SIZE
+};
+
 static void
-judgement_id(const struct slu_cause *cause, char *ret_id, size_t size)
+judgement_id(const struct slu_cause *cause, char ret_id[JUDGEMENT_ID_SIZE])
 {
-    snprintf(ret_id, size, "%d/%lld", cause->partition, (long long) cause->offset);
+    const size_t size = slu_int_write(cause->partition, ret_id);
+    ret_id[size] = '/';
+    slu_int_write(cause->offset, ret_id + size + 1);
 }
 
 void
@@ -195,8 +207,8 @@ slu_emit_accepted(struct slu_engine *engine,
                   bool repeated,
                   const struct slu_cause *cause)
 {
-    char ce_id[48];
-    judgement_id(cause, ce_id, sizeof ce_id);
+    char ce_id[JUDGEMENT_ID_SIZE];
+    judgement_id(cause, ce_id);
     struct slu_buffer data = {0};
     slu_buffer_putc(&data, '{');
     slu_put_int(&data, "generation", generation);
@@ -226,8 +238,8 @@ slu_emit_refused(struct slu_engine *engine,
                  const struct slu_refusal *refusal,
                  const struct slu_cause *cause)
 {
-    char ce_id[48];
-    judgement_id(cause, ce_id, sizeof ce_id);
+    char ce_id[JUDGEMENT_ID_SIZE];
+    judgement_id(cause, ce_id);
     struct slu_buffer data = {0};
     slu_buffer_putc(&data, '{');
     slu_put_text(&data, "code", slu_code_names[refusal->code]);

@@ -109,7 +109,7 @@ slu_engine_claim(struct slu_engine *engine,
         return slu_fail(reterr, SLU_FATAL, "shard %d belongs to cluster %s, not %s",
                         engine->config.shard, last->cluster, engine->cluster);
     }
-    snprintf(engine->cluster, sizeof engine->cluster, "%s", last->cluster);
+    slu_set_cluster(engine, last->cluster);
     engine->shard = *last;
     engine->shard.unknown = json_incref(last->unknown);
     if (last->tries >= TRIES_UNTIL_POISON)

@@ -42,7 +42,7 @@ slu_engine_new(const struct slu_engine_config *config)
     struct slu_engine *engine = slu_alloc(sizeof *engine);
     engine->config = *config;
     slu_engine_config_defaults(&engine->config);
-    snprintf(engine->cluster, sizeof engine->cluster, "%s", config->cluster ? config->cluster : "");
+    slu_set_cluster(engine, config->cluster ? config->cluster : "");
     snprintf(engine->owner_url, sizeof engine->owner_url, "%s",
              config->owner_url ? config->owner_url : "");
     engine->config.cluster = engine->cluster;

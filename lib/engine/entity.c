@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "entity.h"
 
+#include "slu/base/buffer.h"
 #include "slu/base/memory.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,7 +150,10 @@ slu_entity_created_hex(const struct slu_entity *entity, char ret_hex[65])
 void
 slu_entity_uid(const struct slu_entity *entity, char ret_uid[SLU_UID_SIZE])
 {
-    snprintf(ret_uid, SLU_UID_SIZE, "%d-%lld", entity->uid_shard, (long long) entity->uid_offset);
+    static_assert(SLU_UID_SIZE >= sizeof("-2147483648-") + SLU_INT_TEXT_SIZE - 1, "a uid fits");
+    const size_t size = slu_int_write(entity->uid_shard, ret_uid);
+    ret_uid[size] = '-';
+    slu_int_write(entity->uid_offset, ret_uid + size + 1);
 }
 
 bool

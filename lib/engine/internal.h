@@ -48,6 +48,7 @@ struct slu_queue { /* Of fixed-size items; takes from the front. */
 struct slu_engine {
     struct slu_engine_config config;
     char cluster[SLU_CLUSTER_SIZE];
+    char event_source[SLU_CLUSTER_SIZE + 32]; /* ce_source of every event: cluster and shard. */
     char owner_url[SLU_OWNER_MAX + 1];
     struct slu_status_frame frame;
     struct slu_random random;
@@ -112,6 +113,9 @@ void slu_queue_done(struct slu_queue *queue);
 
 /* Nothing more goes into the batch being collected before it is taken. */
 bool slu_batch_is_full(const struct slu_engine *engine);
+
+/* Of which cluster the shard is, from here on. */
+void slu_set_cluster(struct slu_engine *engine, const char *cluster);
 
 /* Its status goes into the batch. */
 void slu_mark_dirty(struct slu_engine *engine, struct slu_entity *entity);

@@ -2,6 +2,7 @@
 /* Records in, batches out. */
 #include "slu/model/record.h"
 
+#include "slu/base/buffer.h"
 #include "slu/base/memory.h"
 
 #include <assert.h>
@@ -61,8 +62,8 @@ slu_output_header_text(struct slu_output *output, const char *name, const char *
 void
 slu_output_header_int(struct slu_output *output, const char *name, int64_t value)
 {
-    char digits[24];
-    snprintf(digits, sizeof(digits), "%lld", (long long) value);
+    char digits[SLU_INT_TEXT_SIZE];
+    slu_int_write(value, digits);
     next_header(output, name)->value = slu_strdup(digits);
 }
 

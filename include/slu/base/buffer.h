@@ -23,7 +23,13 @@ void slu_buffer_reset(struct slu_buffer *buffer); /* Empty, memory kept. */
 void slu_buffer_done(struct slu_buffer *buffer);  /* Memory given back. */
 char *slu_buffer_take(struct slu_buffer *buffer); /* The caller frees; never NULL. */
 
-void slu_buffer_int(struct slu_buffer *buffer, int64_t number); /* Decimal; faster than printf. */
+enum {
+    SLU_INT_TEXT_SIZE = sizeof("-9223372036854775808")
+};
+
+/* Decimal, faster than printf. slu_int_write ends with a NUL and returns the length before it. */
+size_t slu_int_write(int64_t number, char ret_text[SLU_INT_TEXT_SIZE]);
+void slu_buffer_int(struct slu_buffer *buffer, int64_t number);
 
 /* JSON text, appended: for hot paths where building a tree costs too much. Strings must be valid
  * UTF-8; they are quoted and escaped. */

@@ -42,7 +42,11 @@ test_ints_are_written_to_their_ends(void **state)
     SLU_AUTO_BUFFER struct slu_buffer buffer = {0};
     const int64_t numbers[] = {0, 7, -7, 10, INT64_MAX, INT64_MIN};
     for (size_t i = 0; i < SLU_COUNT(numbers); i++) {
+        char text[SLU_INT_TEXT_SIZE];
         slu_buffer_int(&buffer, numbers[i]);
+        const size_t size = slu_int_write(numbers[i], text);
+        assert_int_equal(size, strlen(text));
+        assert_string_equal(text, buffer.data + buffer.size - size);
         slu_buffer_putc(&buffer, ' ');
     }
     assert_string_equal(buffer.data, "0 7 -7 10 9223372036854775807 -9223372036854775808 ");
