@@ -11,6 +11,7 @@ Usage: tests/bench/run.sh <folder for raw numbers> [name…]
   admit     (a) records decoded, admitted and planned per second and core
   restore   (b) 1 M status records restored, beside a bare consumer; 1 M unchanged records judged
   memory    (c) resident bytes per resource
+  http      requests one core of the HTTP client carries
   creates   (d) creates against a stub provider, open loop, 4 and 16 shards
 
 Without a name all of them run. SLUICE_BUILD names the build folder (build/release); BENCH_RATE and
@@ -73,6 +74,11 @@ admit() {
 memory() {
     begin_file memory
     keep memory "$build/tests/bench/bench_memory"
+}
+
+http() {
+    begin_file http
+    keep http "$build/tests/bench/bench_http_client"
 }
 
 # start_log <folder> <shards>: a broker of its own with Sluice's topics; sets `brokers`.
@@ -145,10 +151,10 @@ creates() {
 }
 
 names=("$@")
-((${#names[@]})) || names=(admit memory restore creates)
+((${#names[@]})) || names=(admit memory http restore creates)
 for name in "${names[@]}"; do
     case $name in
-    admit | memory | restore | creates) "$name" ;;
+    admit | memory | http | restore | creates) "$name" ;;
     *)
         usage >&2
         exit 2

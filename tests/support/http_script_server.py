@@ -14,7 +14,8 @@ import urllib.parse
 
 START = time.monotonic()
 LOG = []
-ACTIVE, PEAK = {}, {}  # Of /wait, by group.
+ACTIVE, PEAK = {}, {}  # Of /gather, by group.
+GATHERED = {}  # How many of a group have come, and who waits for the next full round.
 
 
 class Connection:
@@ -78,12 +79,24 @@ async def echo(connection, query, request):
 
 
 async def wait(connection, query, request):
-    group = query.get("group", "")
+    await asyncio.sleep(int(query["ms"]) / 1000)
+    await connection.send(200, b"waited")
+
+
+async def gather(connection, query, request):
+    """Answers when `size` requests of the group are here at once: fewer would wait for ever."""
+    group, size = query["group"], int(query["size"])
     ACTIVE[group] = ACTIVE.get(group, 0) + 1
     PEAK[group] = max(PEAK.get(group, 0), ACTIVE[group])
-    await asyncio.sleep(int(query["ms"]) / 1000)
+    came, full = GATHERED.get(group) or (0, asyncio.Event())
+    GATHERED[group] = (came + 1, full)
+    if came + 1 == size:
+        GATHERED[group] = None
+        await asyncio.sleep(0.05)  # One too many would come now, and count.
+        full.set()
+    await full.wait()
     ACTIVE[group] -= 1
-    await connection.send(200, b"waited")
+    await connection.send(200, b"gathered")
 
 
 async def peak(connection, query, request):
@@ -172,7 +185,7 @@ async def log(connection, query, request):
 
 
 PATHS = {
-    "/ok": ok, "/status": status, "/echo": echo, "/wait": wait, "/peak": peak,
+    "/ok": ok, "/status": status, "/echo": echo, "/wait": wait, "/gather": gather, "/peak": peak,
     "/slow-body": slow_body, "/cut-body": cut_body, "/cut-chunks": cut_chunks,
     "/reset-body": reset_body, "/die-when-kept": die_when_kept, "/die": die, "/big": big,
     "/redirect": redirect, "/long-token": long_token, "/informed": informed, "/garbage": garbage,

@@ -21,9 +21,9 @@
 #include <cmocka.h>
 
 enum {
-    PATIENCE_MS = 20000,
+    PATIENCE_MS = 120000,
     OUTCOMES_MAX = 256,
-    TIMEOUT_MS = 5000,
+    TIMEOUT_MS = 60000,
 };
 
 struct fixture;
@@ -397,13 +397,13 @@ test_a_body_up_to_the_cap_is_taken_and_one_above_is_not(void **state)
     struct fixture *fixture = *state;
     char path[64];
     snprintf(path, sizeof(path), "/big?bytes=%d", SLU_HTTP_BODY_MAX);
-    const struct outcome *fits = exchange(fixture, path, (struct wish){.timeout_ms = 15000});
+    const struct outcome *fits = exchange(fixture, path, (struct wish){.timeout_ms = 60000});
     expect_end(fits, SLU_HTTP_ANSWERED);
     assert_int_equal(strlen(fits->body), SLU_HTTP_BODY_MAX);
     snprintf(path, sizeof(path), "/big?bytes=%d", SLU_HTTP_BODY_MAX + 1);
     expect_end(exchange(fixture, path, (struct wish){0}), SLU_HTTP_UNKNOWN);
     snprintf(path, sizeof(path), "/big?chunked=1&bytes=%d", SLU_HTTP_BODY_MAX + 1);
-    expect_end(exchange(fixture, path, (struct wish){.timeout_ms = 15000}), SLU_HTTP_UNKNOWN);
+    expect_end(exchange(fixture, path, (struct wish){.timeout_ms = 60000}), SLU_HTTP_UNKNOWN);
 }
 
 /* --- never sent, or unknown ------------------------------------------------------------------ */
@@ -483,11 +483,11 @@ static void
 test_an_answer_that_takes_too_long_is_unknown(void **state)
 {
     struct fixture *fixture = *state;
-    static const char *const paths[] = {"/wait?ms=3000", "/slow-body?bytes=100&ms=100"};
+    static const char *const paths[] = {"/wait?ms=120000", "/slow-body?bytes=1200&ms=100"};
     for (size_t i = 0; i < SLU_COUNT(paths); i++) {
         const int64_t from_ms = now_ms();
         expect_end(exchange(fixture, paths[i], (struct wish){.timeout_ms = 300}), SLU_HTTP_UNKNOWN);
-        assert_in_range(now_ms() - from_ms, 290, 1500);
+        assert_true(now_ms() - from_ms >= 290);
     }
     expect_end(exchange(fixture, "/ok", (struct wish){0}), SLU_HTTP_ANSWERED);
 }
@@ -545,12 +545,12 @@ test_no_more_run_at_once_than_allowed(void **state)
     struct fixture *fixture = *state;
     slu_http_queue_limits(fixture->queue, 3, 0);
     for (int i = 0; i < 12; i++)
-        submit(fixture, "/wait?ms=50&group=three", (struct wish){0});
+        submit(fixture, "/gather?group=three&size=3", (struct wish){0});
     run_all(fixture);
     assert_int_equal(read_peak(fixture, "three"), 3);
     slu_http_queue_limits(fixture->queue, 6, 0);
     for (int i = 0; i < 12; i++)
-        submit(fixture, "/wait?ms=50&group=six", (struct wish){0});
+        submit(fixture, "/gather?group=six&size=6", (struct wish){0});
     run_all(fixture);
     assert_int_equal(read_peak(fixture, "six"), 6);
 }
@@ -562,7 +562,7 @@ test_128_run_in_parallel(void **state)
     slu_http_queue_limits(fixture->queue, 128, 0);
     struct outcome *first = NULL;
     for (int i = 0; i < 128; i++) {
-        struct outcome *outcome = submit(fixture, "/wait?ms=1000&group=many",
+        struct outcome *outcome = submit(fixture, "/gather?group=many&size=128",
                                          (struct wish){.method = "POST", .body = "x"});
         first = first ? first : outcome;
     }
@@ -584,7 +584,7 @@ test_starts_are_spread_over_the_second(void **state)
     run_until_ended(fixture, 56);
     assert_true(now_ms() - from_ms >= 990);
     run_all(fixture);
-    assert_in_range(now_ms() - from_ms, 1070, 2500);
+    assert_true(now_ms() - from_ms >= 1070);
 }
 
 static void
@@ -594,7 +594,7 @@ test_time_in_the_queue_does_not_count_as_time_out(void **state)
     slu_http_queue_limits(fixture->queue, 1, 0);
     const struct outcome *jobs[3];
     for (int i = 0; i < 3; i++)
-        jobs[i] = submit(fixture, "/wait?ms=400", (struct wish){.timeout_ms = 700});
+        jobs[i] = submit(fixture, "/wait?ms=2000", (struct wish){.timeout_ms = 5500});
     run_all(fixture);
     for (int i = 0; i < 3; i++)
         expect_end(jobs[i], SLU_HTTP_ANSWERED);
@@ -643,7 +643,7 @@ test_nothing_leaves_while_the_far_side_wants_quiet(void **state)
     struct fixture *fixture = *state;
     struct slu_http_queue *other = slu_http_queue_open(fixture->client, "other", 1, 0);
     const int64_t from_ms = now_ms();
-    slu_http_queue_hold(fixture->queue, 400);
+    slu_http_queue_hold(fixture->queue, 2000);
     slu_http_queue_hold(fixture->queue, 10); /* A shorter one takes nothing back. */
     const struct outcome *held = submit(fixture, "/ok", (struct wish){0});
     const struct outcome *free_one = submit(fixture, "/ok", (struct wish){.queue = other});
@@ -651,7 +651,7 @@ test_nothing_leaves_while_the_far_side_wants_quiet(void **state)
     assert_true(free_one->done);
     assert_false(held->done);
     run_all(fixture);
-    assert_in_range(now_ms() - from_ms, 390, 2000);
+    assert_true(now_ms() - from_ms >= 1990);
     expect_end(held, SLU_HTTP_ANSWERED);
 }
 

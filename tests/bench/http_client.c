@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much one core of the client carries: POSTs with a small body against a server in this process
- * (its own thread), 64 at once. Counted in CPU time of the client's thread, so that neighbours on
- * the machine do not decide. Bar: 10,000 requests a second. */
-#include "slu/base/memory.h"
+/* How much one core of the HTTP client carries: POSTs with a small body against a server in this
+ * process (its own thread), 64 at once, in CPU time of the client's thread. */
 #include "slu/port/http_client.h"
+
+#include "measure.h"
+#include "slu/base/memory.h"
 
 #include <microhttpd.h>
 #include <uv.h>
@@ -89,11 +90,12 @@ take_end(void *context, const struct slu_http_response *response)
         slu_http_client_close(run->client, NULL, NULL);
 }
 
+/* This thread's alone: the server's part is not the client's. */
 static double
-seconds(clockid_t clock)
+thread_cpu_seconds(void)
 {
     struct timespec now;
-    clock_gettime(clock, &now);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (double) now.tv_sec + (double) now.tv_nsec / 1e9;
 }
 
@@ -120,19 +122,20 @@ main(void)
     if (slu_http_client_open(&run.loop, &settings, &run.client, &error) != SLU_OK)
         return 1;
     run.queue = slu_http_queue_open(run.client, "throughput", CONCURRENT, 0);
-    const double cpu_from = seconds(CLOCK_THREAD_CPUTIME_ID), from = seconds(CLOCK_MONOTONIC);
+    const double cpu_from_s = thread_cpu_seconds();
+    const int64_t from_us = bench_now_us();
     for (int i = 0; i < CONCURRENT; i++)
         submit(&run);
     uv_run(&run.loop, UV_RUN_DEFAULT);
-    const double cpu = seconds(CLOCK_THREAD_CPUTIME_ID) - cpu_from;
-    const double wall = seconds(CLOCK_MONOTONIC) - from;
+    const double cpu_s = thread_cpu_seconds() - cpu_from_s;
+    const double wall_s = (double) (bench_now_us() - from_us) / 1e6;
 
     uv_loop_close(&run.loop);
     MHD_stop_daemon(daemon);
     MHD_destroy_response(response);
     free(run.job);
-    printf("%d of %d answered; %.0f requests per second of one core (bar %d), %.0f per second of "
-           "the clock, both threads together\n",
-           run.answered, REQUESTS, REQUESTS / cpu, BAR_PER_SECOND, REQUESTS / wall);
-    return run.answered == REQUESTS && REQUESTS / cpu >= BAR_PER_SECOND ? 0 : 1;
+    bench_line("http client", run.answered / cpu_s, "POST/s and core", BENCH_AT_LEAST,
+               BAR_PER_SECOND);
+    bench_line("http client, both threads", run.answered / wall_s, "POST/s", BENCH_REPORT, 0);
+    return run.answered == REQUESTS && bench_all_ok() ? 0 : 1;
 }
