@@ -60,8 +60,9 @@ grow(struct slu_table *table)
         if (table->slots[i])
             place(&next, table->slots[i], table->hashes[i]);
     }
-    slu_table_done(table);
+    struct slu_table old = *table;
     *table = next;
+    slu_table_done(&old);
 }
 
 static uint32_t
