@@ -111,10 +111,13 @@ set_life(struct slu_engine *engine, struct slu_entity *entity, enum slu_life lif
         slu_observe(engine, entity);
 }
 
-/* Until its full time-out has passed, a call without an answer may still take effect. */
+/* Until its full time-out has passed, a call without an answer may still take effect. An INIT acts
+ * inside an instance and makes none: where nothing is any more, there is nothing to wait for. */
 static void
 mark_unanswered(struct slu_engine *engine, struct slu_entity *entity, enum slu_action action)
 {
+    if (action == SLU_ACTION_INIT)
+        return;
     struct slu_motion *motion = slu_entity_motion(entity);
     const int64_t until_ms = engine->now_ms + slu_timeout_ms(engine, entity, action);
     if (until_ms > motion->unanswered_until_ms)

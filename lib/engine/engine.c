@@ -290,8 +290,9 @@ mark_unanswered(struct slu_engine *engine, struct slu_entity *entity)
         (enum slu_action)(motion->main.action ? motion->main.action : motion->side.action);
     if (action == SLU_ACTION_RESUME)
         entity->lease_given_seconds = 0; /* Its lease, if it was carried out. */
-    motion->unanswered_until_ms =
-        engine->now_ms + PROOF_MS + slu_timeout_ms(engine, entity, action);
+    if (action != SLU_ACTION_INIT)       /* Which makes no instance: its end is not waited for. */
+        motion->unanswered_until_ms =
+            engine->now_ms + PROOF_MS + slu_timeout_ms(engine, entity, action);
     return true;
 }
 

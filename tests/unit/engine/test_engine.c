@@ -286,6 +286,22 @@ test_engine_calls_nothing_gone_while_a_create_may_still_land(void **state)
     slu_call_free(gone);
 }
 
+/* An init command has ten minutes; nothing comes of one whose instance is gone. */
+static void
+test_engine_waits_for_no_init_before_it_calls_deleted(void **state)
+{
+    struct rig *rig = *state;
+    make_running(rig, WITH_INIT);
+    struct slu_call *init = rig_call(rig, SLU_ACTION_INIT);
+    const struct slu_facts lost = rig_facts(SLU_OUTCOME_AMBIGUOUS);
+    rig_answer(rig, init, &lost);
+    rig_publish(rig, KEY, NULL);
+    rig_wait(rig, 1000);
+    rig_end(rig, SLU_ACTION_INSPECT, SLU_OUTCOME_GONE);
+    rig_end(rig, SLU_ACTION_INSPECT, SLU_OUTCOME_DONE);
+    assert_member(rig, KEY, "phase", "\"deleted\"");
+}
+
 static void
 test_engine_removes_the_old_instance_before_a_new_life_creates(void **state)
 {
@@ -642,6 +658,7 @@ main(void)
         TEST(test_engine_deletes_again_when_the_instance_stays),
         TEST(test_engine_waits_for_a_create_in_flight_before_it_calls_it_deleted),
         TEST(test_engine_calls_nothing_gone_while_a_create_may_still_land),
+        TEST(test_engine_waits_for_no_init_before_it_calls_deleted),
         TEST(test_engine_removes_the_old_instance_before_a_new_life_creates),
         TEST(test_engine_stops_for_good),
         TEST(test_engine_expires_only_after_the_log_was_read_beyond_the_deadline),
